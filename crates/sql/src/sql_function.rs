@@ -228,6 +228,8 @@ fn run_here(
     arguments: &[Value],
     only_first: bool,
 ) -> Result<Vec<Value>> {
+    // The columns that a query around has listed for a record.
+    let listed = run.state.expected_columns.take();
     run.check_depth()?;
     // What is wrong with a body is found out before it runs.
     let at_startup = |mut error: Error| {
@@ -284,6 +286,13 @@ fn run_here(
         if is_last {
             let has_plan = matches!(planned.statement.kind, StatementKind::Query(_));
             check_result(function, Some(&tree.statement), has_plan.then_some(&columns), &run.catalog)
+                .and_then(|()| match &listed {
+                    Some(listed) if !is_one_row(&columns, &run.catalog) => {
+                        let wanted: Vec<SqlType> = listed.iter().map(|(_, sql_type)| *sql_type).collect();
+                        check_columns(function, &columns, &wanted, &run.catalog)
+                    }
+                    _ => Ok(()),
+                })
                 .map_err(at_startup)?;
         }
         let is_volatile = function.volatility == Volatility::Volatile;
@@ -308,7 +317,12 @@ fn run_here(
         }
         result.map_err(in_context)?;
         if is_last && function.returns != oids::VOID {
-            let shape = result_shape(function, &run.catalog);
+            let shape = match &listed {
+                Some(listed) if !is_one_row(&columns, &run.catalog) => {
+                    Some(Arc::new(RecordShape { type_oid: oids::RECORD, fields: listed.to_vec() }))
+                }
+                _ => result_shape(function, &run.catalog),
+            };
             for row in rows {
                 values.push(result_value(function, shape.as_ref(), &columns, row, run)?);
             }
@@ -335,6 +349,13 @@ fn refuse_change(statement: &crate::plan::Statement) -> Result<()> {
     Err(Error::unsupported(format!("{what} is not allowed in a non-volatile function")))
 }
 
+/// Whether there is one column that is a row: it is the result of a function that returns a record.
+fn is_one_row(columns: &[(String, SqlType)], view: &dyn CatalogLookup) -> bool {
+    let [(_, only)] = columns else { return false };
+    let base = types::base_type(view, *only).oid;
+    base == oids::RECORD || types::composite_shape(view, base).is_some()
+}
+
 /// One row as a value of the function's result, which [`check_result`] has found to fit.
 fn result_value(
     function: &FunctionDef,
@@ -345,7 +366,7 @@ fn result_value(
 ) -> Result<Value> {
     let becomes_record = match (shape, columns) {
         (Some(_), [(_, source)]) => source.oid != function.returns,
-        (None, [_]) => function.returns == oids::RECORD,
+        (None, [_]) => function.returns == oids::RECORD && !is_one_row(columns, &run.catalog),
         _ => true,
     };
     if !becomes_record {

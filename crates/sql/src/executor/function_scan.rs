@@ -1,22 +1,17 @@
 //! Functions in FROM, set-returning functions in the select list, and tables computed by the server.
 
-use base::{Error, Oid, Result};
+use base::{Error, Oid, Result, sqlstate};
 
 use super::evaluate::{Arguments, call_for_value, evaluate, evaluate_arguments, is_true};
 use super::spill::{RowStore, StoreReader, StoreScan, hash_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Expr, ExprKind, FunctionTarget, SetCall};
-use crate::types::{CallTypes, ReadyRows, Value, ValueStream, oids};
+use crate::types::{CallTypes, ReadyRows, RecordValue, Value, ValueStream, format_type_name, oids};
 
 /// The rows of one call of a function; `None` for a call that gives none.
 fn open_call<'p>(call: &'p SetCall, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Box<dyn ValueStream>> {
     let arguments = evaluate_arguments(&call.arguments, row, run)?;
-    let lists_columns = matches!(&call.function, FunctionTarget::Stored(function)
-        if call.composite
-            && function.returns == oids::RECORD
-            && function.language == "plpgsql"
-            && !function.arguments.iter().any(|argument| argument.mode.is_output()));
-    if !lists_columns {
+    if !lists_columns(call) {
         return call_set(&call.function, call.returns_set, &call.types, arguments, run);
     }
     let columns = call.columns.iter().map(|sql_type| (String::new(), *sql_type)).collect();
@@ -25,6 +20,14 @@ fn open_call<'p>(call: &'p SetCall, row: &[Value], run: &mut Run<'_, 'p>) -> Res
     // One that is not run for its NULL arguments has not taken them.
     run.state.expected_columns.take();
     rows
+}
+
+/// Whether the query lists the columns of a user's function that returns a record.
+fn lists_columns(call: &SetCall) -> bool {
+    matches!(&call.function, FunctionTarget::Stored(function)
+        if call.composite
+            && function.returns == oids::RECORD
+            && !function.arguments.iter().any(|argument| argument.mode.is_output()))
 }
 
 fn call_set(
@@ -107,7 +110,7 @@ impl<'p> Operator<'p> for FunctionRows<'p> {
                 match value {
                     Some(value) => {
                         is_row = true;
-                        push_columns(value, call, &mut self.row);
+                        push_columns(value, call, &mut self.row, run)?;
                     }
                     None => {
                         *stream = None;
@@ -160,16 +163,45 @@ impl Kept {
 }
 
 /// Spreads a composite value over its columns.
-fn push_columns(value: Value, call: &SetCall, row: &mut Vec<Value>) {
+///
+/// # Errors
+/// 42804 for a record that hasn't got the columns which the query lists.
+fn push_columns(value: Value, call: &SetCall, row: &mut Vec<Value>, run: &Run<'_, '_>) -> Result<()> {
     if !call.composite {
         row.push(value);
-        return;
+        return Ok(());
+    }
+    if let Value::Record(record) = &value
+        && lists_columns(call)
+    {
+        check_listed(record, call, run)?;
     }
     let end = row.len() + call.columns.len();
     if let Value::Record(record) = value {
         row.extend(record.fields.iter().take(call.columns.len()).cloned());
     }
     row.resize(end, Value::Null);
+    Ok(())
+}
+
+fn check_listed(record: &RecordValue, call: &SetCall, run: &Run<'_, '_>) -> Result<()> {
+    let mismatch = |detail: String| {
+        let message = "function return row and query-specified return row do not match";
+        Err(Error::new(sqlstate::DATATYPE_MISMATCH, message).detail(detail))
+    };
+    let (given, wanted) = (record.shape.fields.len(), call.columns.len());
+    if given != wanted {
+        let attributes = if given == 1 { "attribute" } else { "attributes" };
+        return mismatch(format!("Returned row contains {given} {attributes}, but query expects {wanted}."));
+    }
+    for (number, ((_, given), wanted)) in record.shape.fields.iter().zip(call.columns.iter()).enumerate() {
+        if given.oid != wanted.oid && given.oid != oids::UNKNOWN {
+            let name = |oid| format_type_name(&run.catalog, oid);
+            let (place, given, wanted) = (number + 1, name(given.oid), name(wanted.oid));
+            return mismatch(format!("Returned type {given} at ordinal position {place}, but query expects {wanted}."));
+        }
+    }
+    Ok(())
 }
 
 /// Set-returning functions in the select list.
