@@ -8,12 +8,15 @@ use engine::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
 use crate::executor::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
-use crate::plan::{Expr, ExprKind, VirtualColumn, VirtualTable};
+use crate::plan::{Expr, ExprKind, Variable, VirtualColumn, VirtualTable};
 use crate::tree::{self, Name};
-use crate::types::{RecordShape, SqlType};
+use crate::types::{RecordShape, SqlType, Value};
 
 /// How many rows a statement is thought to change, for the plans of what reads them.
 const TRANSITION_ROWS: f64 = 100.0;
+
+/// The number of the system column `tableoid`.
+const TABLEOID: i32 = -6;
 
 /// Binds a new trigger's WHEN, over the full old row followed by the full new row.
 ///
@@ -107,9 +110,18 @@ impl Binder<'_, '_> {
     /// As [`Binder::trigger_condition`]; 42P17 where it reads what a BEFORE trigger's new row hasn't got yet.
     fn new_trigger_condition(&mut self, table: &Arc<TableDef>, expr: &tree::Expr, def: &TriggerDef) -> Result<Expr> {
         let mut bound = self.trigger_variables(table, expr)?;
+        let is_before = def.timing == TriggerTiming::Before;
+        if let (true, Some(variable)) = (is_before, system_column(&bound, |variable| variable.relation == 1)) {
+            let message = "BEFORE trigger's WHEN condition cannot reference NEW system columns";
+            return Err(self.unsupported(message, variable.location));
+        }
+        if let Some(variable) = system_column(&bound, |variable| variable.attribute != TABLEOID) {
+            let message = "system columns other than tableoid in WHEN of a trigger are not supported";
+            return Err(self.unsupported(message, variable.location));
+        }
         let has_generated = table.columns.iter().any(|column| column.generated.is_some() && !column.dropped);
         if has_generated
-            && def.timing == TriggerTiming::Before
+            && is_before
             && let Some((location, column)) = early_column(&bound, table)
         {
             let message = "BEFORE trigger's WHEN condition cannot reference NEW generated columns";
@@ -119,13 +131,14 @@ impl Binder<'_, '_> {
             };
             return Err(self.error(sqlstate::INVALID_OBJECT_DEFINITION, message, location).detail(detail));
         }
-        to_slots(&mut bound, table.columns.len() as u32);
+        to_slots(&mut bound, table);
         Ok(bound)
     }
 
     fn trigger_condition(&mut self, table: &Arc<TableDef>, expr: &tree::Expr) -> Result<Expr> {
         let mut bound = self.trigger_variables(table, expr)?;
-        to_slots(&mut bound, table.columns.len() as u32);
+        to_slots(&mut bound, table);
+        fill_in_tableoid(&mut bound, table);
         Ok(bound)
     }
 
@@ -139,11 +152,7 @@ impl Binder<'_, '_> {
         }
         let bound = self.expr(expr).and_then(|bound| self.coerce_boolean(bound, "WHEN", expr.location));
         self.scopes = outer;
-        let bound = bound?;
-        if bound.any(&|inner| matches!(inner.kind, ExprKind::Variable(variable) if variable.attribute < 0)) {
-            return Err(self.unsupported("system columns in WHEN of a trigger are not supported", expr.location));
-        }
-        Ok(bound)
+        bound
     }
 }
 
@@ -200,12 +209,33 @@ fn transition_tables(table: &TableDef, def: &TriggerDef) -> Arc<[Arc<VirtualTabl
         .collect()
 }
 
-/// Variables of the two rows become slots, the old row's first.
-fn to_slots(expr: &mut Expr, width: u32) {
+/// A system column of the two rows that fits.
+fn system_column(expr: &Expr, fits: impl Fn(&Variable) -> bool + Copy) -> Option<Variable> {
+    if let ExprKind::Variable(variable) = &expr.kind
+        && variable.attribute < 0
+        && fits(variable)
+    {
+        return Some(*variable);
+    }
+    let mut found = None;
+    expr.for_each_child(&mut |child| found = found.or_else(|| system_column(child, fits)));
+    found
+}
+
+/// Variables of the two rows become slots, the old row's first. System columns stay.
+fn to_slots(expr: &mut Expr, table: &TableDef) {
     if let ExprKind::Variable(variable) = &expr.kind
         && variable.attribute >= 0
     {
-        expr.kind = ExprKind::Column(variable.relation * width + variable.attribute as u32);
+        expr.kind = ExprKind::Column(variable.relation * table.columns.len() as u32 + variable.attribute as u32);
     }
-    expr.for_each_child_mut(&mut |child| to_slots(child, width));
+    expr.for_each_child_mut(&mut |child| to_slots(child, table));
+}
+
+/// All rows of a table have the same `tableoid`.
+fn fill_in_tableoid(expr: &mut Expr, table: &TableDef) {
+    if let ExprKind::Variable(Variable { attribute: TABLEOID, .. }) = &expr.kind {
+        expr.kind = ExprKind::Constant(Value::Oid(table.oid.0));
+    }
+    expr.for_each_child_mut(&mut |child| fill_in_tableoid(child, table));
 }

@@ -16,7 +16,7 @@ use super::dependencies::relation;
 use crate::binder::trigger_condition;
 use crate::catalogs::user_types::is_composite_type;
 use crate::parser::if_readable;
-use crate::plan::{Expr, ExprKind};
+use crate::plan::{Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, UtilityOutput, quote_identifier};
@@ -297,6 +297,12 @@ impl Names for BothRows<'_> {
             }
             None => (format!("column{}", slot + 1), None),
         }
+    }
+
+    /// A system column: `tableoid` is the only one that a WHEN reads.
+    fn variable(&self, variable: &Variable) -> (String, Option<SqlType>) {
+        let row = if variable.relation == 0 { "old" } else { "new" };
+        (format!("{row}.tableoid"), Some(SqlType::new(oids::OID)))
     }
 
     /// Columns that the table gets later belong to its row, too.

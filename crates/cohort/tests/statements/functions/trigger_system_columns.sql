@@ -1,0 +1,21 @@
+-- System columns in the conditions of triggers.
+create table t (id int primary key, n int);
+create function tell() returns trigger language plpgsql as $$ begin raise notice '% % %', tg_name, tg_op, coalesce(new.id, old.id); if tg_op = 'DELETE' then return old; end if; return new; end $$;
+create trigger a after insert on t for each row when (new.tableoid = 't'::regclass) execute function tell();
+create trigger b before update on t for each row when (old.tableoid = 't'::regclass) execute function tell();
+create trigger d before insert on t for each row when (new.tableoid = 't'::regclass) execute function tell();
+create trigger e before update on t for each row when (new.ctid is null) execute function tell();
+create trigger j after insert on t for each row when (new.oid = 1) execute function tell();
+insert into t values (1, 1), (2, 2);
+update t set n = n + 1 where id = 1;
+delete from t where id = 2;
+delete from t;
+select tgname from pg_trigger where tgrelid = 't'::regclass order by 1;
+select pg_get_triggerdef(oid) from pg_trigger where tgrelid = 't'::regclass order by tgname;
+create table other (like t);
+create trigger k after insert or update on other for each row when (new.tableoid <> 't'::regclass and new.n > 1) execute function tell();
+create trigger l after insert on other for each row when (new.tableoid = 't'::regclass) execute function tell();
+insert into other values (1, 1), (2, 2);
+update other set n = n + 1;
+alter table t rename to renamed;
+insert into renamed values (7, 7);
