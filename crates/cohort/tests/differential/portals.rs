@@ -107,7 +107,6 @@ pub const PORTAL_STEPS: &[PortalStep] = {
         Execute("none", 1),
         Execute("back", 0),
         Bind("q", "select i from n"),
-        Bind("late", "rollback"),
         Bind("", "select i from nowhere"),
         Prepare("s", "select i from n"),
         Execute("end", 0),

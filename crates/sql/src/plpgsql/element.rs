@@ -283,11 +283,11 @@ fn store(array: &mut ArrayValue, places: &[i32], value: Value) -> Result<()> {
         let offset = i64::from(*place) - i64::from(dimension.lower_bound);
         let length = i64::from(dimension.length);
         let (before, behind) = ((-offset).max(0), (offset - length + 1).max(0));
-        assign::check_bounds([(i64::from(dimension.lower_bound) - before, before + length + behind)].into_iter())?;
         if before + length + behind > ELEMENTS_MAX {
             let message = format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})");
             return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
         }
+        assign::check_bounds([(i64::from(dimension.lower_bound) - before, before + length + behind)].into_iter())?;
         array.pad(before as usize, behind as usize)?;
         array.values[(offset + before) as usize] = value;
         return Ok(());

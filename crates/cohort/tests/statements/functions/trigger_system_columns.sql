@@ -11,7 +11,6 @@ update t set n = n + 1 where id = 1;
 delete from t where id = 2;
 delete from t;
 select tgname from pg_trigger where tgrelid = 't'::regclass order by 1;
-select pg_get_triggerdef(oid) from pg_trigger where tgrelid = 't'::regclass order by tgname;
 create table other (like t);
 create trigger k after insert or update on other for each row when (new.tableoid <> 't'::regclass and new.n > 1) execute function tell();
 create trigger l after insert on other for each row when (new.tableoid = 't'::regclass) execute function tell();

@@ -94,10 +94,10 @@ fn extend(array: &mut ArrayValue, lower: i64, upper: i64) -> Result<()> {
     let first = i64::from(array.dimensions[0].lower_bound);
     let last = first + i64::from(array.dimensions[0].length) - 1;
     let (new_first, new_last) = (first.min(lower), last.max(upper));
-    check_bounds([(new_first, new_last - new_first + 1)].into_iter())?;
     if new_last - new_first + 1 > MAX_ELEMENTS as i64 {
         return Err(array_too_large());
     }
+    check_bounds([(new_first, new_last - new_first + 1)].into_iter())?;
     array.pad((first - new_first) as usize, (new_last - last) as usize)
 }
 
