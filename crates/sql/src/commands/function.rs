@@ -501,8 +501,8 @@ fn resolve(
 }
 
 /// The columns of a CALL. The arguments tell the types of polymorphic outputs.
-fn outputs(function: &Arc<FunctionDef>, call: &CallTypes) -> Vec<OutputColumn> {
-    let concrete = crate::plpgsql::concrete(function, call);
+fn outputs(state: &SessionState, function: &Arc<FunctionDef>, call: &CallTypes) -> Vec<OutputColumn> {
+    let concrete = crate::plpgsql::concrete(function, call, &state.catalog());
     concrete
         .as_ref()
         .unwrap_or(function)
@@ -527,7 +527,7 @@ pub(super) fn columns_of_call(
     parameters: &[SqlType],
 ) -> Result<Vec<OutputColumn>> {
     let (function, arguments) = resolve(state, text, call, parameters)?;
-    Ok(outputs(&function, &call_types(&function, &arguments)))
+    Ok(outputs(state, &function, &call_types(&function, &arguments)))
 }
 
 fn call_types(function: &FunctionDef, arguments: &[Expr]) -> CallTypes {
@@ -557,7 +557,7 @@ pub(super) fn call(
     });
     state.may_end_transaction.set(false);
     let result = result?;
-    let columns = outputs(&function, &call_types);
+    let columns = outputs(ddl.state, &function, &call_types);
     let row = match result {
         _ if columns.is_empty() => return Ok(UtilityOutput::tag("CALL")),
         Value::Record(record) => record.fields.clone(),

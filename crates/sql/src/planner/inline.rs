@@ -177,7 +177,7 @@ pub(super) fn inlined_call(
     {
         return Ok(None);
     }
-    let concrete = crate::plpgsql::concrete(function, &call.types);
+    let concrete = crate::plpgsql::concrete(function, &call.types, context.lookup);
     let definition = concrete.as_ref().unwrap_or(function);
     if sql_function::input_types(definition).len() != call.arguments.len() {
         return Ok(None);
@@ -430,7 +430,7 @@ impl Planner<'_, '_> {
         {
             return Ok(None);
         }
-        let concrete = crate::plpgsql::concrete(function, &call.types);
+        let concrete = crate::plpgsql::concrete(function, &call.types, self.context.lookup);
         let definition = concrete.as_ref().unwrap_or(function);
         if sql_function::input_types(definition).len() != call.arguments.len() {
             return Ok(None);

@@ -21,13 +21,13 @@ mod types_of;
 
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::FunctionDef;
 
 use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
 use crate::session::{CatalogView, SessionState};
-use crate::types::{CallTypes, EvalContext, ReadyRows, Value, ValueStream, oids};
+use crate::types::{CallTypes, CatalogLookup, EvalContext, ReadyRows, Value, ValueStream, oids};
 pub use expression::{CallPlace, outer_context};
 use frame::Frame;
 pub use frame::cast;
@@ -77,7 +77,7 @@ pub fn call(
                 Ok(value)
             }),
             "sql" => with_settings(run, function, |run| {
-                let definition = concrete(function, types);
+                let definition = concrete(function, types, &run.catalog);
                 let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, true)?;
                 Ok(rows.into_iter().next().unwrap_or_default())
             }),
@@ -127,7 +127,7 @@ pub fn call_set(
                 Ok(Box::new(GatheredRows { rows, reader: StoreReader::default(), at: 0 }) as Box<dyn ValueStream>)
             }),
             "sql" => with_settings(run, function, |run| {
-                let definition = concrete(function, types);
+                let definition = concrete(function, types, &run.catalog);
                 let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, false)?;
                 Ok(ReadyRows::boxed(rows))
             }),
@@ -228,7 +228,7 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -
         let error = Error::unsupported("trigger functions can only be called as triggers");
         return Err(error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)));
     }
-    let Some(definition) = concrete(function, types) else { return compiled_as(run, function, false) };
+    let Some(definition) = concrete(function, types, &run.catalog) else { return compiled_as(run, function, false) };
     if let Some(known) = run.state.functions.borrow().get(&function.oid)
         && known.is_good(&definition, run.state)
     {
@@ -238,12 +238,28 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -
 }
 
 /// A function with polymorphic arguments as it is for one call: they have the types of what is passed.
-pub(crate) fn concrete(function: &Arc<FunctionDef>, types: &CallTypes) -> Option<Arc<FunctionDef>> {
+pub(crate) fn concrete(
+    function: &Arc<FunctionDef>,
+    types: &CallTypes,
+    catalog: &dyn CatalogLookup,
+) -> Option<Arc<FunctionDef>> {
     let is_polymorphic = crate::types::is_polymorphic;
     if !function.arguments.iter().any(|argument| is_polymorphic(argument.type_oid)) {
         return None;
     }
     let mut definition = (**function).clone();
+    // Each output's type is told by the inputs.
+    let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
+    let (declared, passed): (Vec<Oid>, Vec<Oid>) =
+        inputs.zip(&types.arguments).map(|(argument, given)| (argument.type_oid, given.oid)).unzip();
+    for argument in definition.arguments.iter_mut().filter(|argument| is_polymorphic(argument.type_oid)) {
+        if argument.mode.is_output()
+            && !argument.mode.is_input()
+            && let Ok((_, actual)) = crate::types::resolve_polymorphic(catalog, &passed, &declared, argument.type_oid)
+        {
+            argument.type_oid = actual;
+        }
+    }
     let mut given = types.arguments.iter();
     for argument in &mut definition.arguments {
         let given = if argument.mode.is_input() { given.next() } else { None };
