@@ -186,6 +186,11 @@ impl Port {
         self.set_readable();
     }
 
+    /// Whether the client sends no more, or is gone, though not all that it has sent may have been read.
+    pub fn is_near_its_end(&self) -> bool {
+        self.end_is_near || self.has_ended()
+    }
+
     /// The worker was told that the socket takes more: the client has taken some.
     pub fn set_writable(&mut self) {
         self.stalled_since = None;

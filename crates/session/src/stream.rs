@@ -7,6 +7,7 @@ use std::time::Duration;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
+use sql::session::TcpTimes;
 use sync::Arc;
 
 use crate::tls::{Credentials, Encryption};
@@ -25,30 +26,61 @@ pub enum Socket {
     Unix(UnixStream),
 }
 
-/// How long a connection is silent before the system asks whether its client is still there.
+/// What the system has been told to do with a TCP connection.
 #[derive(Default)]
 pub struct Keepalive {
-    /// As `tcp_keepalives_idle` says it; 0 for the system's default.
-    idle_seconds: u32,
-    /// The system's default, once it has been changed.
-    default: Option<Duration>,
+    /// As it was told last; none if it does as it does of itself.
+    told: Option<TcpTimes>,
 }
 
 impl Keepalive {
-    /// Has it as `tcp_keepalives_idle` says it now.
-    pub fn follow(&mut self, idle_seconds: u32, stream: &Stream) {
-        if idle_seconds == self.idle_seconds {
-            return;
-        }
-        self.idle_seconds = idle_seconds;
+    /// Has it as the session's settings say now.
+    pub fn follow(&mut self, times: Option<TcpTimes>, stream: &Stream) {
         let Socket::Tcp(stream) = &stream.socket else { return };
+        let Some(times) = times else { return };
+        let before = match self.told {
+            Some(told) if told == times => return,
+            Some(told) => told,
+            None => {
+                // Most sessions have what the system does of itself.
+                let own = system_times(stream);
+                if own == times {
+                    self.told = Some(own);
+                    return;
+                }
+                own
+            }
+        };
+        self.told = Some(times);
         let socket = socket2::SockRef::from(stream);
-        self.default = self.default.or_else(|| socket.tcp_keepalive_time().ok());
-        let time = if idle_seconds == 0 { self.default } else { Some(Duration::from_secs(u64::from(idle_seconds))) };
-        if let Some(time) = time {
-            // A system that takes no such time keeps its own.
-            let _ = socket.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(time));
+        let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
+        let mut keepalive = socket2::TcpKeepalive::new();
+        if times.idle_seconds != before.idle_seconds {
+            keepalive = keepalive.with_time(seconds(times.idle_seconds));
         }
+        if times.interval_seconds != before.interval_seconds {
+            keepalive = keepalive.with_interval(seconds(times.interval_seconds));
+        }
+        if times.count != before.count {
+            keepalive = keepalive.with_retries(times.count);
+        }
+        // A system that takes no such times keeps its own.
+        let _ = socket.set_tcp_keepalive(&keepalive);
+        if times.user_timeout_ms != before.user_timeout_ms {
+            let _ = socket.set_tcp_user_timeout(Some(Duration::from_millis(u64::from(times.user_timeout_ms))));
+        }
+    }
+}
+
+/// What the system does with a connection now.
+fn system_times(stream: &TcpStream) -> TcpTimes {
+    let socket = socket2::SockRef::from(stream);
+    let seconds = |time: io::Result<Duration>| time.map_or(0, |time| time.as_secs() as u32);
+    TcpTimes {
+        idle_seconds: seconds(socket.tcp_keepalive_time()),
+        interval_seconds: seconds(socket.tcp_keepalive_interval()),
+        count: socket.tcp_keepalive_retries().unwrap_or(0),
+        user_timeout_ms: socket.tcp_user_timeout().ok().flatten().map_or(0, |time| time.as_millis() as u32),
     }
 }
 
@@ -70,6 +102,14 @@ impl Stream {
     pub fn local(&self) -> Option<SocketAddr> {
         match &self.socket {
             Socket::Tcp(stream) => stream.local_addr().ok(),
+            Socket::Unix(_) => None,
+        }
+    }
+
+    /// What the system does with it of itself; none for a Unix socket.
+    pub fn tcp_times(&self) -> Option<TcpTimes> {
+        match &self.socket {
+            Socket::Tcp(stream) => Some(system_times(stream)),
             Socket::Unix(_) => None,
         }
     }

@@ -153,6 +153,8 @@ struct Connection {
     closes: Option<Instant>,
     /// The keepalives that its session has asked for.
     keepalive: Keepalive,
+    /// Its session's statements end when the client has gone.
+    ends_with_its_client: bool,
     /// It holds one of the places for sessions.
     has_place: bool,
     /// It waits among those that have yielded: an event does not give it another turn before.
@@ -384,6 +386,7 @@ impl Worker {
                 leaves_since: None,
                 closes: None,
                 keepalive: Keepalive::default(),
+                ends_with_its_client: false,
                 has_place: false,
                 has_yielded: false,
             });
@@ -416,6 +419,7 @@ impl Worker {
             port.set_readable();
             drop(port);
             self.read_and_run(index);
+            self.end_if_its_client_has_gone(index);
         }
     }
 
@@ -541,6 +545,21 @@ impl Worker {
         self.go_on(index);
     }
 
+    /// Ends a session that works for a client that has gone, where `client_connection_check_interval` asks for that.
+    fn end_if_its_client_has_gone(&mut self, index: usize) {
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if !connection.ends_with_its_client || !matches!(connection.state, State::Running(_)) {
+            return;
+        }
+        if connection.port.borrow().is_near_its_end()
+            && let Some(interrupt) = &connection.interrupt
+        {
+            // Once: closing the session is not to be interrupted.
+            connection.ends_with_its_client = false;
+            interrupt.raise(InterruptKind::Terminate);
+        }
+    }
+
     /// Tells an idle session's client what it is notified of, or that the session ends.
     fn tell_or_end(&mut self, index: usize) {
         if self.end_if_asked(index) {
@@ -563,8 +582,14 @@ impl Worker {
         let State::Running(coroutine) = &mut connection.state else { return };
         let step = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| coroutine.resume()));
         match step {
-            Ok(Step::Suspended { deadline }) => self.set_alarm(index, deadline),
-            Ok(Step::Yielded) => self.queue_yielded(index),
+            Ok(Step::Suspended { deadline }) => {
+                self.set_alarm(index, deadline);
+                self.end_if_its_client_has_gone(index);
+            }
+            Ok(Step::Yielded) => {
+                self.queue_yielded(index);
+                self.end_if_its_client_has_gone(index);
+            }
             Ok(Step::Finished((conversation, next))) => {
                 self.delay = conversation.sql.delay_policy();
                 match next {
@@ -604,7 +629,8 @@ impl Worker {
         let connection = &mut self.connections[index];
         let State::Idle(conversation) = &mut connection.state else { return };
         let ready = &self.ready;
-        connection.keepalive.follow(conversation.sql.keepalive_idle_seconds(), connection.port.borrow_mut().stream());
+        connection.keepalive.follow(conversation.sql.tcp_times(), connection.port.borrow_mut().stream());
+        connection.ends_with_its_client = conversation.sql.ends_with_its_client();
         if conversation.sql.arrange_wake(|| wake(ready, token)) {
             conversation.deliver_notifications(&connection.port);
         }

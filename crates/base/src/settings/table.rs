@@ -143,6 +143,7 @@ settings! {
     CheckpointFlushAfter "checkpoint_flush_after" Kind::Integer { minimum: 0, maximum: 256, unit: Unit::Pages, words: &[] }, "32", Sighup, "Write-Ahead Log / Checkpoints", "Pages after which a checkpoint's writes are handed to the disk.";
     CheckpointTimeout "checkpoint_timeout" Kind::Integer { minimum: 30, maximum: 86400, unit: Unit::Seconds, words: &[] }, "5min", Sighup, "Write-Ahead Log", "Sets the maximum time between automatic checkpoints.";
     CheckpointWarning "checkpoint_warning" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "30", Sighup, "Write-Ahead Log / Checkpoints", "Warns of checkpoints that follow each other faster than this.";
+    ClientConnectionCheckInterval "client_connection_check_interval" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Connections and Authentication", "Ends statements whose client has gone; 0 lets them go on.";
     ClientEncoding "client_encoding" Kind::Text, "UTF8", User, "Client Connection Defaults", "Sets the client's character set encoding.";
     ClientMinMessages "client_min_messages" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]), "notice", User, "Client Connection Defaults", "Sets the message levels that are sent to the client.";
     ClogUpdate "clog_update" Kind::Enum(&["cohort", "group", "each"]), "cohort", Sighup, "Commit Path", "How commit-log bits are set: by the flush's leader, by a group at the latch, or by each transaction for itself.";
@@ -365,7 +366,10 @@ settings! {
     SynchronizeSeqscans "synchronize_seqscans" Kind::Bool, "on", User, "Compatibility", "Accepted for compatibility.";
     SynchronousCommit "synchronous_commit" Kind::Enum(&["on", "off", "local", "remote_write", "remote_apply"]), "on", User, "Write-Ahead Log", "Whether a commit's reply waits for the disk.";
     SynchronousStandbyNames "synchronous_standby_names" Kind::Text, "", Sighup, "Replication / Primary Server", "Standbys that a commit waits for.";
-    TcpKeepalivesIdle "tcp_keepalives_idle" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "0", User, "Connections and Authentication", "Time between TCP keepalives; 0 for the system's default.";
+    TcpKeepalivesCount "tcp_keepalives_count" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::None, words: &[] }, "0", User, "Connections and Authentication", "Unanswered TCP keepalives after which a connection counts as lost; 0 for the system's default.";
+    TcpKeepalivesIdle "tcp_keepalives_idle" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "0", User, "Connections and Authentication", "Time for which a connection is silent before a TCP keepalive is sent; 0 for the system's default.";
+    TcpKeepalivesInterval "tcp_keepalives_interval" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "0", User, "Connections and Authentication", "Time between TCP keepalives that are not answered; 0 for the system's default.";
+    TcpUserTimeout "tcp_user_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Connections and Authentication", "Time for which sent data may stay unacknowledged before a connection counts as lost; 0 for the system's default.";
     TempBuffers "temp_buffers" Kind::Integer { minimum: 100, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "8MB", User, "Resource Usage", "Accepted for compatibility.";
     TempFileLimit "temp_file_limit" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "-1", Superuser, "Resource Usage / Disk", "Most temporary files of a session.";
     TempTablespaces "temp_tablespaces" Kind::Text, "", User, "Client Connection Defaults / Statement Behavior", "Tablespaces of temporary tables and files.";
@@ -387,7 +391,8 @@ settings! {
     TransactionTimeout "transaction_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Ends a session whose transaction runs for this long.";
     TransformNullEquals "transform_null_equals" Kind::Bool, "off", User, "Compatibility", "Treats expr = NULL as expr IS NULL.";
     TwophaseState "twophase_state" Kind::Enum(&["memory", "wal", "file"]), "memory", Sighup, "Commit Path", "Where a prepared transaction's state is kept until it is finished.";
-    UnixSocketDirectories "unix_socket_directories" Kind::Text, "", Postmaster, "Connections and Authentication", "Folder of the Unix socket; empty for the data folder.";
+    UnixSocketDirectories "unix_socket_directories" Kind::Text, ".", Postmaster, "Connections and Authentication", "Folders of the Unix sockets, separated by commas; relative to the data folder. Empty for none.";
+    UnixSocketGroup "unix_socket_group" Kind::Text, "", Postmaster, "Connections and Authentication", "Group that the Unix sockets belong to; empty for the server's own.";
     UnixSocketPermissions "unix_socket_permissions" Kind::Integer { minimum: 0, maximum: 511, unit: Unit::None, words: &[] }, "511", Postmaster, "Connections and Authentication", "Access permissions of the Unix socket.";
     UpdateProcessTitle "update_process_title" Kind::Bool, "on", Superuser, "Reporting and Logging / Process Title", "Shows what a session does in the title of its process.";
     VacuumCostDelay "vacuum_cost_delay" Kind::Float { minimum: 0.0, maximum: 100.0, unit: Unit::Milliseconds }, "0", User, "Resource Usage / Cost-Based Vacuum Delay", "Pause of a vacuum that has reached its limit of cost.";

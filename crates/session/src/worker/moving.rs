@@ -110,6 +110,7 @@ impl Worker {
             leaves_since: _,
             closes: _,
             keepalive,
+            ends_with_its_client: _,
             has_place,
             has_yielded: _,
         } = self.connections.remove(index);
@@ -148,6 +149,7 @@ impl Worker {
             // Nobody would hear of its client any more. The session is closed as if that had left.
             port.close();
         }
+        let ends_with_its_client = conversation.sql.ends_with_its_client();
         let generation = self.next_generation;
         self.next_generation = super::generation_after(generation);
         entry.insert(Connection {
@@ -161,6 +163,7 @@ impl Worker {
             leaves_since: None,
             closes: None,
             keepalive,
+            ends_with_its_client,
             has_place,
             has_yielded: false,
         });

@@ -263,6 +263,7 @@ impl Worker {
             peer: port.stream().peer(),
             local: port.stream().local(),
             encryption: port.stream().encryption().and_then(|encryption| encryption.agreed()),
+            tcp: port.stream().tcp_times(),
         })?;
         if !sql.state().is_superuser() && self.shared.budget.is_for_superusers() {
             let message = "remaining connection slots are reserved for non-replication superuser connections";
@@ -280,7 +281,8 @@ impl Worker {
             self.ready.push(token);
         }
         connection.interrupt = Some(interrupt);
-        connection.keepalive.follow(conversation.sql.keepalive_idle_seconds(), connection.port.borrow_mut().stream());
+        connection.ends_with_its_client = conversation.sql.ends_with_its_client();
+        connection.keepalive.follow(conversation.sql.tcp_times(), connection.port.borrow_mut().stream());
         let deadline = conversation.sql.idle_deadline();
         self.set_alarm(index, deadline);
         self.end_starting(token);

@@ -72,9 +72,16 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
         let boot = settings::parse(id, definition.default)
             .map_or_else(|_| definition.default.to_owned(), |value| plain_text(id, &value));
         let shown = match id {
-            Id::TransactionIsolation | Id::TransactionReadOnly | Id::TransactionDeferrable | Id::IsSuperuser => {
-                crate::session::settings::show(run.state, definition.name)?
-            }
+            Id::TransactionIsolation
+            | Id::TransactionReadOnly
+            | Id::TransactionDeferrable
+            | Id::IsSuperuser
+            | Id::TcpKeepalivesIdle
+            | Id::TcpKeepalivesInterval
+            | Id::TcpKeepalivesCount
+            | Id::TcpUserTimeout
+            | Id::UnixSocketPermissions
+            | Id::DataDirectoryMode => crate::session::settings::show(run.state, definition.name)?,
             _ => plain_text(id, &value),
         };
         rows.push(row![

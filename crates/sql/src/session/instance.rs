@@ -19,6 +19,7 @@ use super::helpers::Helpers;
 use super::notify::Channels;
 use super::plan_cache::PlanCache;
 use super::state::SessionState;
+use super::tcp::TcpTimes;
 use super::{SqlSession, settings};
 use crate::catalogs::DATABASE_OID;
 use crate::password;
@@ -87,6 +88,8 @@ pub struct SessionInfo {
     pub local: Option<SocketAddr>,
     /// Version and cipher suite of its encryption.
     pub encryption: Option<(&'static str, &'static str)>,
+    /// What the system does with its TCP connection of itself; none likewise.
+    pub tcp: Option<TcpTimes>,
     /// The engine's name for the session.
     owner: AtomicU32,
     /// A number that no other session has that is connected now.
@@ -206,6 +209,8 @@ pub struct ConnectRequest {
     pub local: Option<SocketAddr>,
     /// Version and cipher suite of its encryption.
     pub encryption: Option<(&'static str, &'static str)>,
+    /// What the system does with its TCP connection of itself; none for a Unix socket.
+    pub tcp: Option<TcpTimes>,
 }
 
 impl Instance {
@@ -309,6 +314,7 @@ impl Instance {
             peer: request.peer,
             local: request.local,
             encryption: request.encryption,
+            tcp: request.tcp,
             owner: AtomicU32::new(engine.owner().0),
             number: self.take_number(),
             interrupt: Arc::clone(engine.interrupt()),

@@ -25,6 +25,7 @@ mod query_string;
 mod relation_locks;
 pub mod settings;
 mod state;
+mod tcp;
 mod transaction;
 mod transaction_end;
 mod twophase;
@@ -57,6 +58,7 @@ pub use portal::{Execution, Portal, Progress, Running, query_plan};
 pub use prepared::Prepared;
 pub(crate) use relation_locks::RelationLocks;
 pub use state::SessionState;
+pub use tcp::TcpTimes;
 pub use transaction::set_modes;
 pub use waits::{SessionWait, SessionWaits};
 
@@ -166,9 +168,14 @@ impl SqlSession {
         &self.state
     }
 
-    /// `tcp_keepalives_idle`.
-    pub fn keepalive_idle_seconds(&self) -> u32 {
-        self.state.cached().keepalive_idle_seconds
+    /// What the system is to do with its TCP connection; none without one.
+    pub fn tcp_times(&self) -> Option<TcpTimes> {
+        self.state.tcp_times()
+    }
+
+    /// Whether its statements end when its client has gone: `client_connection_check_interval`.
+    pub fn ends_with_its_client(&self) -> bool {
+        self.state.cached().ends_with_its_client
     }
 
     /// The session's number.

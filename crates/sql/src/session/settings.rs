@@ -11,6 +11,7 @@ use engine::{DelayPolicy, DelaySetting, Isolation};
 use rustc_hash::FxHashSet;
 
 use super::state::SessionState;
+use super::tcp::TcpTimes;
 use crate::client::{Client, Severity};
 use crate::privileges;
 use crate::types::FormatSettings;
@@ -43,7 +44,9 @@ pub struct CachedSettings {
     pub(super) default_read_only: bool,
     pub(super) default_deferrable: bool,
     pub(crate) standard_conforming_strings: bool,
-    pub(super) keepalive_idle_seconds: u32,
+    /// What the settings ask of the system; [`SessionState::renew_cached`] turns it into what the system does.
+    pub(super) tcp: TcpTimes,
+    pub(super) ends_with_its_client: bool,
 }
 
 impl CachedSettings {
@@ -85,7 +88,8 @@ impl CachedSettings {
             default_read_only: settings.get(Id::DefaultTransactionReadOnly).as_bool(),
             default_deferrable: settings.get(Id::DefaultTransactionDeferrable).as_bool(),
             standard_conforming_strings: settings.get(Id::StandardConformingStrings).as_bool(),
-            keepalive_idle_seconds: settings.get(Id::TcpKeepalivesIdle).as_integer().unwrap_or(0) as u32,
+            tcp: TcpTimes::wanted(settings),
+            ends_with_its_client: timeout(Id::ClientConnectionCheckInterval).is_some(),
         })
     }
 }
@@ -490,6 +494,13 @@ pub fn show(state: &SessionState, name: &str) -> Result<String> {
         }
         Ok(Id::IsSuperuser) => Ok(if state.is_superuser() { "on" } else { "off" }.to_owned()),
         Ok(Id::SessionAuthorization) => Ok(state.session_role().name.clone()),
+        Ok(id @ (Id::TcpKeepalivesIdle | Id::TcpKeepalivesInterval | Id::TcpKeepalivesCount | Id::TcpUserTimeout)) => {
+            Ok(super::tcp::shown(state, id))
+        }
+        // Permissions are octal.
+        Ok(id @ (Id::UnixSocketPermissions | Id::DataDirectoryMode)) => {
+            Ok(format!("{:04o}", state.setting(id).as_integer().unwrap_or_default()))
+        }
         _ => state.settings.borrow().show(name).ok_or_else(|| settings::unrecognized(name)),
     }
 }

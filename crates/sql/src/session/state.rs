@@ -19,6 +19,7 @@ use super::notify::{ChannelChange, Pending};
 use super::open_cursors::OpenCursor;
 use super::plan_cache::Planned;
 use super::settings::CachedSettings;
+use super::tcp::TcpTimes;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
 use crate::privileges::{self, Access, Privileges, Subject};
@@ -214,6 +215,7 @@ impl SessionState {
         let mut cached = CachedSettings::new(&settings)?;
         // What depends on the role is looked up when it is first asked for.
         cached.generation = (u64::MAX, u64::MAX);
+        cached.tcp = info.tcp.unwrap_or_default();
         let now = datetime::clock_micros();
         Ok(SessionState {
             instance,
@@ -405,6 +407,11 @@ impl SessionState {
         self.cached.borrow()
     }
 
+    /// What the system does with the session's TCP connection; none without one.
+    pub(super) fn tcp_times(&self) -> Option<TcpTimes> {
+        self.info.tcp.map(|_| self.cached().tcp)
+    }
+
     /// Reads the settings anew, which have changed.
     #[cold]
     fn renew_cached(&self) {
@@ -418,7 +425,9 @@ impl SessionState {
                 self.temporary_schema.get(),
                 cached.planner_choices.as_deref(),
             );
+            let own = self.info.tcp.unwrap_or_default();
             let Ok(mut place) = self.cached.try_borrow_mut() else { return };
+            cached.tcp = cached.tcp.taken(place.tcp, own);
             *place = cached;
             drop(place);
             // The role may be another one, too.
