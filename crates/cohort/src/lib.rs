@@ -22,6 +22,6 @@ pub mod metrics;
 pub use engine::{
     self, CommitTicket, Database, DelayPolicy, DelaySetting, Isolation, OpenOptions, Session, TransactionOptions,
 };
-pub use session::{CurrentCredentials, Server, ServerOptions, StopMode, address_count, worker_threads};
+pub use session::{CurrentCredentials, Server, ServerOptions, SocketOptions, StopMode, address_count, worker_threads};
 pub use sql;
 pub use sql::session::{ConnectRequest, Instance, SqlSession};

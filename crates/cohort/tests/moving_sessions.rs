@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, StopMode};
+use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, SocketOptions, StopMode};
 use common::conversation::{Sent, Talk};
 use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator;
@@ -34,8 +34,7 @@ impl TwoWorkers {
         let options = ServerOptions {
             host: "127.0.0.1".to_owned(),
             port: 0,
-            socket_directory: Some(folder.path().to_owned()),
-            socket_permissions: 0o700,
+            sockets: SocketOptions::in_directory(folder.path(), 0o700),
             worker_count: 2,
             connections: None,
             max_connections,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions};
+use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, SocketOptions};
 use common::wire::Session;
 use postgres::{Client, NoTls};
 
@@ -19,8 +19,7 @@ fn start(folder: &Path) -> (Database, Server) {
     let options = ServerOptions {
         host: "127.0.0.1".to_owned(),
         port: 0,
-        socket_directory: Some(folder.to_owned()),
-        socket_permissions: 0o700,
+        sockets: SocketOptions::in_directory(folder, 0o700),
         worker_count: 1,
         connections: None,
         max_connections: 8,

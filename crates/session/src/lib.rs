@@ -16,8 +16,10 @@ pub mod server;
 pub mod startup;
 pub mod stream;
 pub mod tls;
+mod unix_socket;
 pub mod worker;
 
 pub use server::{Server, ServerOptions, address_count, worker_threads};
 pub use tls::CurrentCredentials;
+pub use unix_socket::SocketOptions;
 pub use worker::StopMode;

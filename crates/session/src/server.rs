@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -19,6 +17,7 @@ use crate::connection_budget::ConnectionBudget;
 use crate::outgoing::Outgoing;
 use crate::stream::{Socket, Stream};
 use crate::tls::CurrentCredentials;
+use crate::unix_socket::{SocketOptions, UnixSocket};
 use crate::worker::{self, Shared, StopMode, WorkerHandle, too_many};
 
 /// Where and how a server listens.
@@ -26,12 +25,10 @@ use crate::worker::{self, Shared, StopMode, WorkerHandle, too_many};
 pub struct ServerOptions {
     /// Host names or addresses, separated by commas; `*` for all; empty for no TCP.
     pub host: String,
-    /// TCP port, and the number in the Unix socket's name; 0 picks a free one.
+    /// TCP port, and the number in the Unix sockets' names; 0 picks a free one.
     pub port: u16,
-    /// Folder of the Unix socket; none for no Unix socket.
-    pub socket_directory: Option<PathBuf>,
-    /// Access permissions of the Unix socket.
-    pub socket_permissions: u32,
+    /// The Unix sockets.
+    pub sockets: SocketOptions,
     /// Threads that run sessions; 0 for one per core.
     pub worker_count: usize,
     /// How many connections there are descriptors for, with a session or without ([`vfs::descriptors::ServerShare`]). None for
@@ -65,7 +62,8 @@ pub struct Server {
     /// Held by the one who waits for its end.
     acceptor: Mutex<Option<std::thread::JoinHandle<()>>>,
     stop_accepting: mio::Waker,
-    socket_path: Option<PathBuf>,
+    /// The files of its Unix sockets. A leaf.
+    sockets: Mutex<Vec<UnixSocket>>,
     port: u16,
 }
 
@@ -95,11 +93,10 @@ impl Server {
             }
             listeners.push(Listener::Tcp(listener));
         }
-        let mut socket_path = None;
-        if let Some(directory) = &options.socket_directory {
-            let path = directory.join(format!(".s.PGSQL.{port}"));
-            listeners.push(Listener::Unix(listen_unix(&path, options.socket_permissions)?));
-            socket_path = Some(path);
+        let mut sockets = Vec::new();
+        for (socket, listener) in options.sockets.listen(port)? {
+            sockets.push(socket);
+            listeners.push(Listener::Unix(listener));
         }
         if listeners.is_empty() {
             return Err(Error::new(sqlstate::CONFIG_FILE_ERROR, "no address to listen on")
@@ -146,12 +143,18 @@ impl Server {
                 .spawn(move || accept_all(poll, listeners, &workers, &shared))
                 .map_err(|error| Error::io("could not start the acceptor thread", &error))?
         };
-        Ok(Server { workers, shared, acceptor: Mutex::new(Some(acceptor)), stop_accepting, socket_path, port })
+        let (acceptor, sockets) = (Mutex::new(Some(acceptor)), Mutex::new(sockets));
+        Ok(Server { workers, shared, acceptor, stop_accepting, sockets, port })
     }
 
     /// The TCP port in use.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Removes the files of the Unix sockets: nobody connects over them any more.
+    pub fn remove_sockets(&self) {
+        self.sockets.lock().clear();
     }
 
     /// How often a session has gone from one worker to another.
@@ -178,10 +181,7 @@ impl Server {
         {
             eprintln!("cohort: the acceptor thread panicked");
         }
-        if let Some(path) = &self.socket_path {
-            // The next start removes it otherwise.
-            let _ = std::fs::remove_file(path);
-        }
+        self.remove_sockets();
         for worker in self.workers.iter() {
             worker.join();
         }
@@ -265,27 +265,6 @@ fn listen_tcp(address: SocketAddr) -> Result<TcpListener> {
             error_told
         }
     })
-}
-
-fn listen_unix(path: &Path, permissions: u32) -> Result<UnixListener> {
-    let what = |text: &str| format!("{text} Unix-domain socket \"{}\"", path.display());
-    // A socket that nobody answers on is left over from a server that was killed.
-    if path.exists() {
-        if std::os::unix::net::UnixStream::connect(path).is_ok() {
-            return Err(Error::new(sqlstate::LOCK_FILE_EXISTS, what("another server answers on"))
-                .hint("Stop it, or choose another port or socket folder."));
-        }
-        std::fs::remove_file(path).map_err(|error| Error::io(what("could not remove the stale"), &error))?;
-    }
-    let attempt = || {
-        let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
-        socket.bind(&socket2::SockAddr::unix(path)?)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(permissions))?;
-        socket.listen(4096)?;
-        socket.set_nonblocking(true)?;
-        Ok(UnixListener::from_std(socket.into()))
-    };
-    attempt().map_err(|error: std::io::Error| Error::io(what("could not listen on"), &error))
 }
 
 fn accept_all(mut poll: Poll, mut listeners: Vec<Listener>, workers: &[WorkerHandle], shared: &Shared) {

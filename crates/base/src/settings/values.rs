@@ -106,6 +106,8 @@ impl ServerSettings {
             }
             let (new_value, new_source) = match wanted[definition.id as usize].take() {
                 Some(value) => (value, Source::ConfigurationFile),
+                // The server has worked it out at its start.
+                None if *source == Source::Default && definition.context <= Context::Postmaster => continue,
                 None => (parse(definition.id, definition.default)?, Source::Default),
             };
             if definition.context <= Context::Postmaster {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use base::{Error, Result, sqlstate};
 use engine::{ClogUpdate, TwophaseState};
 use postgres::{Client, NoTls};
-use session::{CurrentCredentials, Server, ServerOptions, StopMode};
+use session::{CurrentCredentials, Server, ServerOptions, SocketOptions, StopMode};
 use sql::session::Instance;
 
 use crate::disk::Disk;
@@ -101,8 +101,7 @@ impl Target {
             &ServerOptions {
                 host: "127.0.0.1".to_owned(),
                 port: 0,
-                socket_directory: Some(folder.path().to_owned()),
-                socket_permissions: 0o700,
+                sockets: SocketOptions::in_directory(folder.path(), 0o700),
                 worker_count: 0,
                 connections: None,
                 max_connections: 2000,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::settings::{ServerSettings, Source};
-use cohort_session::{CurrentCredentials, Server, ServerOptions};
+use cohort_session::{CurrentCredentials, Server, ServerOptions, SocketOptions};
 use engine::{Database, OpenOptions};
 use postgres::{Client, NoTls};
 use sql::session::Instance;
@@ -37,8 +37,7 @@ impl TestServer {
         let options = ServerOptions {
             host: "127.0.0.1".to_owned(),
             port: 0,
-            socket_directory: Some(folder.path().to_owned()),
-            socket_permissions: 0o700,
+            sockets: SocketOptions::in_directory(folder.path(), 0o700),
             worker_count,
             connections: None,
             max_connections: 100,

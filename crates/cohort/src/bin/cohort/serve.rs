@@ -10,9 +10,10 @@ use cohort::dashboard::Dashboard;
 use cohort::engine::too_few_descriptors;
 use cohort::metrics::MetricsServer;
 use cohort::{
-    CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, StopMode, address_count, configuration,
-    worker_threads,
+    CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, SocketOptions, StopMode, address_count,
+    configuration, worker_threads,
 };
+use rustix::fs::Access;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sync::{Arc, Mutex};
@@ -25,16 +26,17 @@ use crate::memory;
 pub struct ServeArguments {
     /// The data folder; created if it is new.
     directory: PathBuf,
-    /// Host names or addresses to listen on, separated by commas; `*` for all, empty for none. Clients on other machines
-    /// are asked for their role's password, unless hba_rules in cohort.conf says otherwise.
+    /// Host names or addresses to listen on, separated by commas; `*` for all, empty for none. The default is 127.0.0.1, or
+    /// listen_addresses in cohort.conf. Clients on other machines are asked for their role's password, unless hba_rules says otherwise.
     #[arg(long, value_name = "H")]
     host: Option<String>,
-    /// TCP port, and the number in the Unix socket's name.
+    /// TCP port, and the number in the Unix sockets' names. The default is 5432, or port in cohort.conf.
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Folder of the Unix socket; the data folder if not given.
+    /// Folders of the Unix sockets, separated by commas; empty for none. The default is the data folder and, where psql looks for a
+    /// server, /var/run/postgresql or else /tmp; or unix_socket_directories in cohort.conf.
     #[arg(long, value_name = "DIR")]
-    socket_dir: Option<PathBuf>,
+    socket_dir: Option<String>,
     /// Host and port on which a page that shows the server at work is served, as in 127.0.0.1:8432; the same as
     /// `-c dashboard_listen=ADDR`. It has no password: listen on a loopback address.
     #[arg(long, value_name = "ADDR")]
@@ -68,7 +70,17 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     }
     let settings = Arc::new(ServerSettings::new());
     settings.set_at_start("shared_buffers", &memory::suggested_shared_buffers(), Source::Default)?;
+    settings.set_at_start("unix_socket_directories", &default_socket_directories(), Source::Default)?;
     configuration::apply(&settings, &arguments.directory)?;
+    if let Some(port) = arguments.port.filter(|port| *port > 0) {
+        settings.set_at_start("port", &port.to_string(), Source::CommandLine)?;
+    }
+    if let Some(host) = &arguments.host {
+        settings.set_at_start("listen_addresses", host, Source::CommandLine)?;
+    }
+    if let Some(directories) = &arguments.socket_dir {
+        settings.set_at_start("unix_socket_directories", &from_here(directories), Source::CommandLine)?;
+    }
     for (name, value) in &arguments.settings {
         settings.set_at_start(name, value, Source::CommandLine)?;
     }
@@ -141,6 +153,7 @@ fn obey(
                 }
                 SIGQUIT => {
                     eprintln!("cohort: stopping at once; the next start recovers");
+                    server.remove_sockets();
                     std::process::exit(2);
                 }
                 SIGTERM if !is_stopping => {
@@ -180,16 +193,61 @@ fn integer(settings: &ServerSettings, id: Id) -> i64 {
 fn share_of_descriptors(arguments: &ServeArguments, settings: &ServerSettings) -> Result<ServerShare> {
     let monitors = [Id::MetricsListen, Id::DashboardListen];
     let server = ServerSize {
-        // The Unix socket is one more.
-        listeners: address_count(&host(arguments, settings))? + 1,
+        listeners: address_count(&host(settings))? + socket_directories(arguments, settings).len(),
         workers: worker_threads(integer(settings, Id::WorkerThreads) as usize),
         monitors: monitors.into_iter().filter(|id| !settings.get(*id).as_text().is_empty()).count(),
     };
     ServerShare::of_process(&server).map_err(too_few_descriptors)
 }
 
-fn host(arguments: &ServeArguments, settings: &ServerSettings) -> String {
-    arguments.host.clone().unwrap_or_else(|| settings.get(Id::ListenAddresses).as_text().to_string())
+fn host(settings: &ServerSettings) -> String {
+    settings.get(Id::ListenAddresses).as_text().to_string()
+}
+
+/// Where psql of Debian looks for a server.
+const SYSTEM_SOCKET_DIRECTORY: &str = "/var/run/postgresql";
+
+/// The folders of the Unix sockets, if nothing else is said: the data folder, and the one where psql looks for a server.
+fn default_socket_directories() -> String {
+    let is_usable = rustix::fs::access(SYSTEM_SOCKET_DIRECTORY, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    format!("., {}", if is_usable { SYSTEM_SOCKET_DIRECTORY } else { "/tmp" })
+}
+
+/// The folders of a list, in which those with a comma or a space are quoted.
+fn listed(directories: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut is_quoted = false;
+    for letter in directories.chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => found.push(String::new()),
+            letter => found.last_mut().expect("it begins with one").push(letter),
+        }
+    }
+    found.iter().map(|directory| directory.trim().to_owned()).filter(|directory| !directory.is_empty()).collect()
+}
+
+/// The same list with folders that are relative to where the command is run made absolute.
+fn from_here(directories: &str) -> String {
+    let absolute =
+        |directory: String| std::path::absolute(&directory).map_or(directory, |path| path.display().to_string());
+    let quoted = |directory: String| match directory.contains([',', ' ']) {
+        true => format!("\"{directory}\""),
+        false => directory,
+    };
+    listed(directories).into_iter().map(absolute).map(quoted).collect::<Vec<_>>().join(", ")
+}
+
+/// The folders of the Unix sockets; relative ones lie in the data folder.
+fn socket_directories(arguments: &ServeArguments, settings: &ServerSettings) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for directory in listed(settings.get(Id::UnixSocketDirectories).as_text()) {
+        let path = if directory == "." { arguments.directory.clone() } else { arguments.directory.join(directory) };
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
 }
 
 fn server_options(
@@ -199,22 +257,20 @@ fn server_options(
     share: ServerShare,
 ) -> Result<ServerOptions> {
     let integer = |id: Id| integer(settings, id);
-    let text = |id: Id| settings.get(id).as_text().to_string();
-    let socket_directory = match (&arguments.socket_dir, text(Id::UnixSocketDirectories)) {
-        (Some(directory), _) => directory.clone(),
-        (None, directory) if directory.is_empty() => arguments.directory.clone(),
-        (None, directory) => PathBuf::from(directory),
-    };
     let port = match arguments.port {
         Some(port) => port,
         None => u16::try_from(integer(Id::Port))
             .map_err(|_| Error::new(sqlstate::INVALID_PARAMETER_VALUE, "port is out of range"))?,
     };
     Ok(ServerOptions {
-        host: host(arguments, settings),
+        host: host(settings),
         port,
-        socket_directory: Some(socket_directory),
-        socket_permissions: integer(Id::UnixSocketPermissions) as u32,
+        sockets: SocketOptions {
+            directories: socket_directories(arguments, settings),
+            permissions: integer(Id::UnixSocketPermissions) as u32,
+            group: settings.get(Id::UnixSocketGroup).as_text().to_string(),
+            data_directory: std::path::absolute(&arguments.directory).unwrap_or_else(|_| arguments.directory.clone()),
+        },
         worker_count: integer(Id::WorkerThreads) as usize,
         connections: Some(share.connections),
         max_connections: integer(Id::MaxConnections) as usize,
