@@ -11,3 +11,4 @@ select regr_syy(y,x) from (values (1::float8,'inf'::float8),(2,1)) v(y,x);
 select regr_avgx(y,x) from (values ('nan'::float8,1e308::float8),(2,1e308)) v(y,x);
 select corr(y,x) from (values ('inf'::float8,1::float8),(2,1)) v(y,x);
 select booland_statefunc(true, false), boolor_statefunc(true, false), booland_statefunc(null, true);
+select regr_count(y, x) from (values (5e-324::float8, 1.5::float8), ('NaN', 30), (1, 1.7e308)) v(y, x);

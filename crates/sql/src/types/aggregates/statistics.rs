@@ -183,8 +183,12 @@ impl Regression {
 impl Accumulator for Regression {
     fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
         let (&Value::Float8(y), &Value::Float8(x)) = (&arguments[0], &arguments[1]) else { return Ok(()) };
-        let old = (self.x, self.y);
         self.count += 1.0;
+        if self.wanted == Relation::Count {
+            // Nothing is summed, so nothing overflows.
+            return Ok(());
+        }
+        let old = (self.x, self.y);
         self.x += x;
         self.y += y;
         if self.count > 1.0 {
