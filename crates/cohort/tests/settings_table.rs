@@ -137,13 +137,15 @@ fn values(row: &[String]) -> Vec<String> {
     values
 }
 
-/// Settings that are not tried: they have a statement of their own, end statements or sessions, or depend on the machine.
+/// Settings that are not tried: they have a statement of their own, end statements or sessions, depend on the machine or name its files.
 const NOT_SET: &[&str] = &[
     "client_encoding",
     "exit_on_error",
     "idle_session_timeout",
+    "lc_messages",
     "max_stack_depth",
     "statement_timeout",
+    "timezone_abbreviations",
     "transaction_deferrable",
     "transaction_isolation",
     "transaction_read_only",

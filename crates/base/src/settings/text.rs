@@ -46,9 +46,10 @@ pub(super) fn parse_any(id: Id, text: &str) -> Result<Value> {
                 return Ok(Value::Word(index));
             }
             let number = match octal(text) {
-                Some(number) => number,
-                None => parse_number(name, text, unit)?.round_ties_even(),
-            };
+                Some((number, suffix)) => in_own_unit(name, text, number, suffix, unit)?,
+                None => parse_number(name, text, unit)?,
+            }
+            .round_ties_even();
             let has_32_bits = maximum <= i64::from(i32::MAX);
             if has_32_bits && !(number >= f64::from(i32::MIN) && number <= f64::from(i32::MAX)) {
                 return Err(not_a_value(name, text).hint("Value exceeds integer range."));
@@ -152,10 +153,14 @@ fn unit_suffix(unit: Unit) -> &'static str {
     }
 }
 
-/// The value of a whole number that begins with 0, which is octal.
-fn octal(text: &str) -> Option<f64> {
-    let digits = text.trim().strip_prefix('0')?;
-    i64::from_str_radix(digits, 8).ok().map(|number| number as f64)
+/// The value of a whole number that begins with 0 and another digit, which is octal, and what follows it.
+fn octal(text: &str) -> Option<(f64, &str)> {
+    let digits =
+        text.trim().strip_prefix('0').filter(|digits| digits.starts_with(|digit: char| digit.is_ascii_digit()))?;
+    let end = digits.find(|digit| !('0'..='7').contains(&digit)).unwrap_or(digits.len());
+    let (digits, suffix) = digits.split_at(end);
+    let number = if digits.is_empty() { 0 } else { i64::from_str_radix(digits, 8).ok()? };
+    (!suffix.starts_with(['.', 'e', 'E'])).then(|| (number as f64, suffix.trim()))
 }
 
 /// Reads a number with an optional unit and gives it in units of `unit`.
@@ -174,7 +179,11 @@ fn parse_number(name: &str, text: &str, unit: Unit) -> Result<f64> {
         })
         .map_or(trimmed.len(), |(at, _)| at);
     let number: f64 = trimmed[..number_end].parse().map_err(|_| not_a_value(name, text))?;
-    let suffix = trimmed[number_end..].trim();
+    in_own_unit(name, text, number, trimmed[number_end..].trim(), unit)
+}
+
+/// The number with its unit, if it has one, in units of `unit`.
+fn in_own_unit(name: &str, text: &str, number: f64, suffix: &str, unit: Unit) -> Result<f64> {
     if suffix.is_empty() {
         return Ok(number);
     }
