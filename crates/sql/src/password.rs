@@ -2,7 +2,7 @@
 //!
 //! - a verifier, from which nobody can learn the password: `SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY` (RFC 5803), the three last
 //!   in base64;
-//! - where `password_encryption` is `md5`, `md5` and the hexadecimal MD5 hash of the password and the role's name. Who reads such a hash
+//! - where `password_encryption` is `md5`, `md5` and the hexadecimal MD5 hash of the password and the role's name. One that reads such a hash
 //!   can log in with it.
 
 use base::{Error, Result};
