@@ -143,8 +143,6 @@ fn a_server_takes_no_socket_from_another_one() {
         let url = format!("host={} port={port} user=postgres", folder.display());
         Client::connect(&url, NoTls).unwrap()
     };
-    let directory =
-        |client: &mut Client| client.query_one("show data_directory", &[]).map(|row| row.get::<_, String>(0));
     connect(second.path()).batch_execute("create table of_the_second ()").unwrap();
     assert!(connect(shared.path()).batch_execute("table of_the_second").is_err());
     other.end("TERM");
