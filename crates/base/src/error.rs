@@ -52,6 +52,8 @@ pub struct ErrorFields {
     pub routine: Option<&'static str>,
     /// Ends the session: severity FATAL instead of ERROR.
     pub fatal: bool,
+    /// A DETAIL for the server's log, which the client is not told.
+    pub detail_for_log: Option<String>,
     /// Where it was made.
     pub origin: Origin,
 }
@@ -137,6 +139,13 @@ impl Error {
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Error {
         self.0.detail = Some(detail.into());
+        self
+    }
+
+    /// With a DETAIL that only the server's log shows.
+    #[must_use]
+    pub fn detail_for_log(mut self, detail: impl Into<String>) -> Error {
+        self.0.detail_for_log = Some(detail.into());
         self
     }
 

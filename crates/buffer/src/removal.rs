@@ -197,7 +197,7 @@ impl FileRemovals {
         queue.failed.extend(failures.iter().map(|(file, _)| *file));
         drop(queue);
         for (_, error) in failures.iter().filter(|(file, _)| !before.contains(file)) {
-            eprintln!("WARNING:  {error}; each checkpoint tries again");
+            log::warn!("{error}; each checkpoint tries again");
         }
     }
 

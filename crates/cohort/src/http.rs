@@ -107,7 +107,7 @@ impl Drop for HttpServer {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            eprintln!("cohort: the thread that serves {} panicked", self.what);
+            log::error!("the thread that serves {} panicked", self.what);
         }
     }
 }

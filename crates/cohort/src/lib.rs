@@ -18,6 +18,7 @@ pub mod dashboard;
 mod figures;
 mod http;
 pub mod metrics;
+pub mod server_log;
 
 pub use engine::{
     self, CommitTicket, Database, DelayPolicy, DelaySetting, Isolation, OpenOptions, Session, TransactionOptions,

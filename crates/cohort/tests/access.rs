@@ -145,7 +145,7 @@ fn rules_can_be_changed_while_the_server_runs_and_wrong_ones_are_not_taken_up() 
     assert_eq!(code, "28000");
     assert!(message.starts_with("no pg_hba.conf entry for host \"127.0.0.1\", user \"postgres\""), "{message}");
     assert!(!configure("local all all truth"), "{}", server.log());
-    assert!(server.log().contains("invalid authentication method \"truth\""), "{}", server.log());
+    server.wait_for_log("invalid authentication method \"truth\"");
     refusal(&server, "postgres", None);
     assert!(configure("local all all trust; host all all 127.0.0.0/8 trust"));
     over_tcp(&server, "postgres", None).unwrap();
@@ -243,12 +243,12 @@ fn a_certificate_that_cannot_be_used_is_told_of_and_the_earlier_one_stays() {
 
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
     server.psql("select pg_reload_conf()");
-    assert!(server.log().contains("has group or world access"), "{}", server.log());
+    server.wait_for_log("has group or world access");
     printed(&psql(&server, encrypted, "select 1"));
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     std::fs::write(&certificate, "no certificate").unwrap();
     server.psql("select pg_reload_conf()");
-    assert!(server.log().contains("could not load server certificate file"), "{}", server.log());
+    server.wait_for_log("could not load server certificate file");
     printed(&psql(&server, encrypted, "select 1"));
     drop(server);
 

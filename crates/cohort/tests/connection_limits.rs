@@ -69,7 +69,7 @@ fn without_descriptors_for_clients_the_log_and_all_files_have_theirs() {
     vfs::descriptors::raise_limit();
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_limited(folder.path(), 256, &["worker_threads=2", "work_mem=64kB"], &[]);
-    assert!(server.log().contains("the system allows 256 open files"), "{}", server.log());
+    server.wait_for_log("the system allows 256 open files");
     let mut control = server.connect();
     control.batch_execute(SETUP).unwrap();
     let mut watch = Watch::start(&server, folder.path().join("data"), 2);

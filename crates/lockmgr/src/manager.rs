@@ -80,6 +80,11 @@ impl LockManager {
         self.owners.get(owner).process_id.store(process_id, Relaxed);
     }
 
+    /// Whether waits of this owner that last longer than its `deadlock_timeout` are written to the log.
+    pub fn set_logs_waits(&self, owner: OwnerId, logs_waits: bool) {
+        self.owners.get(owner).logs_waits.store(logs_waits, Relaxed);
+    }
+
     pub(crate) fn process_id(&self, owner: OwnerId) -> i64 {
         match self.owners.get(owner).process_id.load(Relaxed) {
             0 => i64::from(owner.0),

@@ -42,6 +42,8 @@ pub(crate) struct OwnerSlot {
     wait: Mutex<Option<Wait>>,
     granted: AtomicBool,
     pub(crate) process_id: AtomicI32,
+    /// Its long waits are written to the log.
+    pub(crate) logs_waits: AtomicBool,
 }
 
 /// A lock in the lock table, as its owner sees it.

@@ -162,6 +162,7 @@ impl LockManager {
     /// The session goes on as `to`: what it holds for itself, not for its transaction, goes with it.
     pub fn move_session(&self, from: OwnerId, to: OwnerId) {
         let (slot, target) = (self.owners.get(from), self.owners.get(to));
+        target.logs_waits.store(slot.logs_waits.swap(false, Relaxed), Relaxed);
         target.process_id.store(slot.process_id.swap(0, Relaxed), Relaxed);
         if slot.held_len.load(Relaxed) == 0 {
             return;

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use base::{OwnerId, Result, Xid};
+use sync::atomic::Ordering::Relaxed;
 use sync::{Waiter, Woken, in_coroutine, spin_hint};
 
-use crate::{LockManager, LockOptions, error};
+use crate::{LockManager, LockMode, LockOptions, LockTag, error};
 
 /// How often to look before sleeping. A thread that sleeps needs several microseconds to be woken; a coroutine is
 /// suspended and resumed in a fraction of one, and while it spins its thread's other sessions stand still.
@@ -73,6 +74,7 @@ impl LockManager {
         }
         let mut look_at = start.checked_add(options.deadlock_timeout);
         let _counted = self.count_waiting(owner);
+        let mut logged = None;
         loop {
             let deadline = match (give_up_at, look_at) {
                 (Some(one), Some(other)) => Some(one.min(other)),
@@ -80,6 +82,9 @@ impl LockManager {
             };
             let woken = waiter.wait(deadline, Some(options.interrupt));
             if slot.is_granted() {
+                if let Some(target) = logged {
+                    self.log_wait(owner, "acquired", target, start.elapsed(), None);
+                }
                 return Ok(());
             }
             match woken {
@@ -103,9 +108,52 @@ impl LockManager {
                 return Err(error::timed_out());
             }
             if look_at.is_some_and(|at| now >= at) {
-                look_at = self.look_for_deadlock(owner, options.deadlock_timeout, now)?;
+                let target = slot.logs_waits.load(Relaxed).then(|| self.waiting_for(owner)).flatten();
+                let looked = self.look_for_deadlock(owner, options.deadlock_timeout, now);
+                if let (Some(target), Err(_)) = (target, &looked) {
+                    self.log_wait(owner, "detected deadlock while waiting for", target, start.elapsed(), None);
+                }
+                look_at = looked?;
+                if let (Some(target), None, None) = (target, look_at, logged) {
+                    logged = Some(target);
+                    let others = self.describe_others(owner, target.0);
+                    self.log_wait(owner, "still waiting for", target, start.elapsed(), Some(others));
+                }
             }
         }
+    }
+
+    /// Writes to the log what came of a wait. No latch may be held.
+    #[cold]
+    fn log_wait(
+        &self,
+        owner: OwnerId,
+        what: &str,
+        (tag, mode): (LockTag, LockMode),
+        since: Duration,
+        detail: Option<String>,
+    ) {
+        let (process, target) = (self.process_id(owner), tag.describe(self.database()));
+        let micros = since.as_micros();
+        let (millis, micros) = (micros / 1000, micros % 1000);
+        log::info!(
+            pid = process, detail = detail.as_deref().unwrap_or_default();
+            "process {process} {what} {mode} on {target} after {millis}.{micros:03} ms"
+        );
+    }
+
+    /// The processes that keep the owner waiting, and those that wait for the same, as a message's detail.
+    fn describe_others(&self, owner: OwnerId, tag: LockTag) -> String {
+        let mut waits: Vec<_> = self.waits().into_iter().filter(|(_, (other, ..))| *other == tag).collect();
+        waits.sort_by_key(|(_, (.., since))| *since);
+        let queue: Vec<OwnerId> = waits.into_iter().map(|(waiter, _)| waiter).collect();
+        let holders: Vec<OwnerId> =
+            self.blocking_owners(owner).into_iter().filter(|blocker| !queue.contains(blocker)).collect();
+        let list = |owners: &[OwnerId]| {
+            owners.iter().map(|owner| self.process_id(*owner).to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let noun = if holders.len() == 1 { "Process" } else { "Processes" };
+        format!("{noun} holding the lock: {}. Wait queue: {}.", list(&holders), list(&queue))
     }
 
     /// Looks for a deadlock if the owner has waited for the same for so long. Returns when to look, if it is too early.

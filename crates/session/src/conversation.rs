@@ -209,6 +209,7 @@ impl Conversation {
 
     /// Tells the client the error that its session ends with.
     fn tell(&mut self, port: &SharedPort, error: &Error) -> Next {
+        self.sql.log_end(&error.clone().fatal());
         PortClient { port, interrupt: &self.interrupt }.error(&error.clone().fatal());
         Next::Close
     }
@@ -333,7 +334,9 @@ impl Conversation {
         client.error(error);
         if client.port.borrow().has_lost_place() {
             let message = "terminating connection because protocol synchronization was lost";
-            client.error(&Error::new(sqlstate::PROTOCOL_VIOLATION, message).fatal());
+            let error = Error::new(sqlstate::PROTOCOL_VIOLATION, message).fatal();
+            self.sql.log_end(&error);
+            client.error(&error);
             return Next::Close;
         }
         if error.fields().fatal { Next::Close } else { Next::Idle }

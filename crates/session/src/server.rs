@@ -5,6 +5,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use base::report::{Identity, Level};
 use base::{Error, Lsn, Result, sqlstate};
 use engine::too_few_descriptors;
 use mio::net::{TcpListener, UnixListener};
@@ -112,8 +113,8 @@ impl Server {
         };
         let budget = ConnectionBudget::new(connections, max_connections, superuser_reserved_connections)?;
         if budget.sessions_max() < options.max_connections {
-            eprintln!(
-                "cohort: the system allows {} open files, which are enough for {} sessions; max_connections is {}",
+            log::warn!(
+                "the system allows {} open files, which are enough for {} sessions; max_connections is {}",
                 vfs::descriptors::limit(),
                 budget.sessions_max(),
                 options.max_connections
@@ -174,12 +175,12 @@ impl Server {
     pub fn finish(&self) {
         self.wait_for_sessions();
         if let Err(error) = self.stop_accepting.wake() {
-            eprintln!("cohort: could not wake the acceptor: {error}");
+            log::error!("could not wake the acceptor: {error}");
         }
         if let Some(acceptor) = self.acceptor.lock().take()
             && acceptor.join().is_err()
         {
-            eprintln!("cohort: the acceptor thread panicked");
+            log::error!("the acceptor thread panicked");
         }
         self.remove_sockets();
         for worker in self.workers.iter() {
@@ -201,9 +202,7 @@ impl Server {
             }
             checks = 0;
             if instance.no_session_goes_on() {
-                eprintln!(
-                    "cohort: all remaining statements wait for what does not happen any more: they are interrupted"
-                );
+                log::info!("all remaining statements wait for what does not happen any more: they are interrupted");
                 self.begin_stop(StopMode::AtOnce);
             }
         }
@@ -274,7 +273,7 @@ fn accept_all(mut poll: Poll, mut listeners: Vec<Listener>, workers: &[WorkerHan
             Listener::Unix(listener) => poll.registry().register(listener, Token(index), Interest::READABLE),
         };
         if let Err(error) = registered {
-            eprintln!("cohort: could not watch a listening socket: {error}");
+            log::error!("could not watch a listening socket: {error}");
         }
     }
     let mut events = Events::with_capacity(16);
@@ -286,7 +285,7 @@ fn accept_all(mut poll: Poll, mut listeners: Vec<Listener>, workers: &[WorkerHan
         if let Err(error) = poll.poll(&mut events, timeout)
             && error.kind() != std::io::ErrorKind::Interrupted
         {
-            eprintln!("cohort: poll failed: {error}");
+            log::error!("poll failed: {error}");
         }
         for event in &events {
             if event.token() == STOP {
@@ -305,7 +304,7 @@ fn accept_all(mut poll: Poll, mut listeners: Vec<Listener>, workers: &[WorkerHan
         if let Some(error) = &failure
             && !is_reported
         {
-            eprintln!("cohort: could not accept a connection, and goes on trying: {error}");
+            log::error!("could not accept a connection, and goes on trying: {error}");
         }
         is_reported = failure.is_some();
     }
@@ -332,7 +331,7 @@ fn accept_waiting(listener: &Listener, workers: &[WorkerHandle], shared: &Shared
             Listener::Unix(listener) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
         };
         match accepted {
-            Ok(mut socket) if !shared.budget.enter() => refuse(&mut socket),
+            Ok(mut socket) if !shared.budget.enter() => refuse(&mut socket, &shared.instance),
             Ok(socket) => {
                 let least = workers.iter().min_by_key(|worker| worker.load()).expect("a server has a worker");
                 least.adopt(Stream::new(socket));
@@ -348,9 +347,11 @@ fn accept_waiting(listener: &Listener, workers: &[WorkerHandle], shared: &Shared
 }
 
 /// Tells a client that there is no descriptor for it, without waiting for what it has to say.
-fn refuse(socket: &mut Socket) {
-    let mut outgoing = Outgoing::default();
-    outgoing.error_or_notice(b'E', "FATAL", &too_many());
+fn refuse(socket: &mut Socket, instance: &Instance) {
+    let (error, mut outgoing) = (too_many(), Outgoing::default());
+    let identity = Identity::new(instance.next_pid(), instance.clock(), None);
+    instance.report_of_connection(Level::Fatal, &error, &identity, None, "");
+    outgoing.error_or_notice(b'E', "FATAL", &error);
     // A socket that has just been opened has room for it; a client that has gone away needs no answer.
     let _ = std::io::Write::write(socket, outgoing.sendable(Lsn::ZERO));
 }

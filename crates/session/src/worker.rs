@@ -24,6 +24,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use base::report::Identity;
 use base::settings::Id;
 use base::{Error, Lsn, sqlstate};
 use mio::{Events, Interest, Poll, Token};
@@ -114,7 +115,7 @@ impl WorkerHandle {
         if let Some(thread) = self.thread.lock().take()
             && thread.join().is_err()
         {
-            eprintln!("cohort: a worker thread panicked");
+            log::error!("a worker thread panicked");
         }
     }
 }
@@ -137,6 +138,10 @@ pub struct Shared {
 
 struct Connection {
     port: SharedPort,
+    /// What the log calls it.
+    identity: Arc<Identity>,
+    /// The user and the database that its client has named.
+    named: Option<Box<(String, String)>>,
     state: State,
     /// Tells tokens of this connection from those of an earlier one in the same place.
     generation: u32,
@@ -225,7 +230,7 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
         mio::Waker::new(poll.registry(), WAKE).map_err(|error| Error::io("could not create a waker", &error))?;
     let ready = Arc::new(ReadyQueue::new(move || {
         if let Err(error) = waker.wake() {
-            eprintln!("cohort: could not wake a worker: {error}");
+            log::error!("could not wake a worker: {error}");
         }
     }));
     let newcomers = Arc::new(Mutex::new(Vec::new()));
@@ -269,7 +274,12 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
         // Panics of sessions end those sessions. After any other nobody could answer the worker's sessions, and what they
         // hold would be held for ever: as after a failed write of the log, the process ends, and recovery decides.
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| worker.run())).is_err() {
-            eprintln!("cohort: a worker failed on an internal error; the process ends");
+            if log::log_enabled!(log::Level::Error) {
+                log::error!(severity = "PANIC"; "a worker failed on an internal error; the process ends");
+                log::logger().flush();
+            } else {
+                eprintln!("PANIC:  a worker failed on an internal error; the process ends");
+            }
             std::process::abort();
         }
     };
@@ -294,7 +304,7 @@ impl Worker {
             if let Err(error) = self.poll.poll(&mut events, timeout)
                 && error.kind() != std::io::ErrorKind::Interrupted
             {
-                eprintln!("cohort: poll failed: {error}");
+                log::error!("poll failed: {error}");
             }
             if may_sleep {
                 self.slices.wake_up();
@@ -363,8 +373,7 @@ impl Worker {
         let unsent_limit_bytes = integer(Id::MaxUnsentOutput).unwrap_or(1024) as usize * 1024;
         let authentication_limit = Duration::from_secs(integer(Id::AuthenticationTimeout).unwrap_or(60) as u64);
         for mut stream in streams {
-            let entry = self.connections.vacant_entry();
-            let index = entry.key();
+            let index = self.connections.vacant_key();
             let interests = Interest::READABLE | Interest::WRITABLE;
             if self.poll.registry().register(&mut stream, Token(index), interests).is_err() {
                 self.peer.discount_session();
@@ -373,10 +382,14 @@ impl Worker {
             }
             let generation = self.next_generation;
             self.next_generation = generation_after(generation);
+            let identity = self.receive(&stream);
             let port = Rc::new(RefCell::new(Port::new(stream, Arc::clone(&self.wal), unsent_limit_bytes)));
             port.borrow_mut().set_readable();
+            let entry = self.connections.vacant_entry();
             entry.insert(Connection {
                 port,
+                identity,
+                named: None,
                 state: State::Starting,
                 generation,
                 asked: startup::Asked::default(),

@@ -164,8 +164,8 @@ impl Ssi {
                 Some(commit) => format!("one that committed at {commit}"),
                 None => name(out),
             };
-            eprintln!(
-                "LOG:  serialization conflict: {} read what {} wrote, which read what {out} wrote",
+            log::info!(
+                "serialization conflict: {} read what {} wrote, which read what {out} wrote",
                 name(first),
                 name(pivot)
             );

@@ -247,7 +247,7 @@ mod ticking {
                 let made = thread::Builder::new().name("ticker".to_owned()).spawn(|| TICKER.run());
                 match made {
                     Ok(_) => watched.is_ticking = true,
-                    Err(error) => eprintln!("cohort: could not start the ticker thread, turns have no end: {error}"),
+                    Err(error) => log::error!("could not start the ticker thread, turns have no end: {error}"),
                 }
             }
             Turns { shared, last: Cell::new(ASLEEP) }

@@ -201,7 +201,7 @@ impl Shared {
         let shared = Arc::clone(self);
         let thread = std::thread::Builder::new().name("timers".to_owned()).spawn(move || shared.run());
         if let Err(error) = thread {
-            eprintln!("cohort: could not start the timer thread, timeouts have no effect: {error}");
+            log::error!("could not start the timer thread, timeouts have no effect: {error}");
             queue.is_running = false;
         }
     }

@@ -129,7 +129,13 @@ impl Vfs for RealVfs {
     }
 
     fn fail_stop(&self, message: &str) -> ! {
-        eprintln!("PANIC:  {message}");
+        if log::log_enabled!(log::Level::Error) {
+            log::error!(severity = "PANIC"; "{message}");
+            log::logger().flush();
+        } else {
+            // A process must not end without a word because nobody has installed a logger.
+            eprintln!("PANIC:  {message}");
+        }
         std::process::abort();
     }
 }

@@ -178,7 +178,7 @@ fn preparer(shared: &Shared) {
                 Ok(false) => break,
                 Err(error) if is_full(&error) => {
                     // The segment is not needed yet. The thread that needs it makes it, or ends the process.
-                    eprintln!("WARNING:  could not prepare a segment of the write-ahead log: {error}");
+                    log::warn!("could not prepare a segment of the write-ahead log: {error}");
                     break;
                 }
                 Err(error) => shared.fail("could not prepare a segment of the write-ahead log", &error),

@@ -23,6 +23,11 @@ pub fn is_fixed(id: Id) -> bool {
             | Id::IgnoreChecksumFailure
             | Id::IgnoreInvalidPages
             | Id::LocalPreloadLibraries
+            | Id::LogExecutorStats
+            | Id::LogHostname
+            | Id::LogParserStats
+            | Id::LogPlannerStats
+            | Id::LogStatementStats
             | Id::OldSnapshotThreshold
             | Id::PreAuthDelay
             | Id::PrimaryConninfo
@@ -37,8 +42,6 @@ pub fn is_fixed(id: Id) -> bool {
             | Id::RecoveryTargetXid
             | Id::RecursiveWorktableFactor
             | Id::RestoreCommand
-            | Id::SessionPreloadLibraries
-            | Id::SharedPreloadLibraries
             | Id::SslCiphers
             | Id::SslCrlDir
             | Id::SslDhParamsFile

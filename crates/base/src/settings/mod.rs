@@ -101,6 +101,8 @@ pub enum Context {
     Postmaster,
     /// In the configuration file, taken up on reload.
     Sighup,
+    /// A superuser, when a session starts.
+    SuperuserBackend,
     /// A superuser, in a session.
     Superuser,
     /// Anyone, in a session.
@@ -114,6 +116,7 @@ impl Context {
             Context::Internal => "internal",
             Context::Postmaster => "postmaster",
             Context::Sighup => "sighup",
+            Context::SuperuserBackend => "superuser-backend",
             Context::Superuser => "superuser",
             Context::User => "user",
         }

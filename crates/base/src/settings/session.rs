@@ -76,7 +76,7 @@ impl SessionSettings {
     /// # Errors
     /// 42704, 22023, 42501 and 55P02 as PostgreSQL words them.
     pub fn set(&mut self, name: &str, text: &str, change: Change, is_superuser: bool) -> Result<Option<Id>> {
-        let (name, value, id) = self.checked(name, Some(text), is_superuser)?;
+        let (name, value, id) = self.checked(name, Some(text), is_superuser, false)?;
         let value = value.expect("a text was given");
         match change {
             Change::Session => {
@@ -96,7 +96,7 @@ impl SessionSettings {
     /// # Errors
     /// As [`SessionSettings::set`].
     pub fn reset(&mut self, name: &str, change: Change, is_superuser: bool) -> Result<Option<Id>> {
-        let (name, _, id) = self.checked(name, None, is_superuser)?;
+        let (name, _, id) = self.checked(name, None, is_superuser, false)?;
         if change == Change::Local {
             let value = self.start.get(&name).cloned().or_else(|| id.map(|id| self.server.get(id)));
             self.local.insert(name, value.unwrap_or_else(|| Value::Text(Arc::from(""))));
@@ -121,7 +121,7 @@ impl SessionSettings {
     /// # Errors
     /// As [`SessionSettings::set`].
     pub fn set_at_session_start(&mut self, name: &str, text: &str, is_superuser: bool) -> Result<()> {
-        let (name, value, _) = self.checked(name, Some(text), is_superuser)?;
+        let (name, value, _) = self.checked(name, Some(text), is_superuser, true)?;
         self.start.insert(name, value.expect("a text was given"));
         self.generation += 1;
         Ok(())
@@ -202,10 +202,17 @@ impl SessionSettings {
     /// # Errors
     /// As [`SessionSettings::set`].
     pub fn check(&self, name: &str, text: Option<&str>, is_superuser: bool) -> Result<()> {
-        self.checked(name, text, is_superuser).map(drop)
+        self.checked(name, text, is_superuser, false).map(drop)
     }
 
-    fn checked(&self, name: &str, text: Option<&str>, is_superuser: bool) -> Result<(Name, Option<Value>, Option<Id>)> {
+    /// `starts`: the session is about to start.
+    fn checked(
+        &self,
+        name: &str,
+        text: Option<&str>,
+        is_superuser: bool,
+        starts: bool,
+    ) -> Result<(Name, Option<Value>, Option<Id>)> {
         let id = match lookup(name) {
             Ok(id) => id,
             Err(_) if is_custom_name(name) => {
@@ -216,8 +223,12 @@ impl SessionSettings {
         let definition = id.definition();
         match definition.context {
             Context::User => {}
-            Context::Superuser if is_superuser => {}
-            Context::Superuser => {
+            Context::SuperuserBackend if !starts => {
+                let message = format!("parameter \"{}\" cannot be set after connection start", definition.name);
+                return Err(Error::new(sqlstate::CANT_CHANGE_RUNTIME_PARAM, message));
+            }
+            Context::Superuser | Context::SuperuserBackend if is_superuser => {}
+            Context::Superuser | Context::SuperuserBackend => {
                 return Err(Error::new(
                     sqlstate::INSUFFICIENT_PRIVILEGE,
                     format!("permission denied to set parameter \"{}\"", definition.name),

@@ -2,6 +2,7 @@
 
 use super::{Context, Kind, Unit};
 use crate::access::DEFAULT_RULES;
+use crate::report::LEVEL_WORDS;
 
 /// What a setting is.
 #[derive(Debug)]
@@ -114,6 +115,18 @@ settings! {
     ArchiveTimeout "archive_timeout" Kind::Integer { minimum: 0, maximum: 1073741823, unit: Unit::Seconds, words: &[] }, "0", Sighup, "Write-Ahead Log / Archiving", "Time after which a new segment of the log is begun.";
     ArrayNulls "array_nulls" Kind::Bool, "on", User, "Compatibility", "Enables input of NULL elements in arrays.";
     AuthenticationTimeout "authentication_timeout" Kind::Integer { minimum: 1, maximum: 600, unit: Unit::Seconds, words: &[] }, "1min", Sighup, "Connections and Authentication", "Sets the maximum allowed time to complete client authentication.";
+    AutoExplainLogAnalyze "auto_explain.log_analyze" Kind::Bool, "off", Superuser, "Customized Options", "Use EXPLAIN ANALYZE for plan logging.";
+    AutoExplainLogBuffers "auto_explain.log_buffers" Kind::Bool, "off", Superuser, "Customized Options", "Log buffers usage.";
+    AutoExplainLogFormat "auto_explain.log_format" Kind::Enum(&["text", "xml", "json", "yaml"]), "text", Superuser, "Customized Options", "EXPLAIN format to be used for plan logging.";
+    AutoExplainLogLevel "auto_explain.log_level" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "log"]), "log", Superuser, "Customized Options", "Log level for the plan.";
+    AutoExplainLogMinDuration "auto_explain.log_min_duration" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Customized Options", "Sets the minimum execution time above which plans will be logged.";
+    AutoExplainLogNestedStatements "auto_explain.log_nested_statements" Kind::Bool, "off", Superuser, "Customized Options", "Log nested statements.";
+    AutoExplainLogSettings "auto_explain.log_settings" Kind::Bool, "off", Superuser, "Customized Options", "Log modified configuration parameters affecting query planning.";
+    AutoExplainLogTiming "auto_explain.log_timing" Kind::Bool, "on", Superuser, "Customized Options", "Collect timing data, not just row counts.";
+    AutoExplainLogTriggers "auto_explain.log_triggers" Kind::Bool, "off", Superuser, "Customized Options", "Include trigger statistics in plans.";
+    AutoExplainLogVerbose "auto_explain.log_verbose" Kind::Bool, "off", Superuser, "Customized Options", "Use EXPLAIN VERBOSE for plan logging.";
+    AutoExplainLogWal "auto_explain.log_wal" Kind::Bool, "off", Superuser, "Customized Options", "Log WAL usage.";
+    AutoExplainSampleRate "auto_explain.sample_rate" Kind::Float { minimum: 0.0, maximum: 1.0, unit: Unit::None }, "1", Superuser, "Customized Options", "Fraction of queries to process.";
     Autovacuum "autovacuum" Kind::Bool, "on", Sighup, "Vacuuming", "Starts vacuum in the background.";
     AutovacuumAnalyzeScaleFactor "autovacuum_analyze_scale_factor" Kind::Float { minimum: 0.0, maximum: 100.0, unit: Unit::None }, "0.1", Sighup, "Autovacuum", "Changed rows before an ANALYZE, as a fraction of the table's rows.";
     AutovacuumAnalyzeThreshold "autovacuum_analyze_threshold" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::None, words: &[] }, "50", Sighup, "Autovacuum", "Fewest changed rows before an ANALYZE.";
@@ -255,16 +268,43 @@ settings! {
     LoCompatPrivileges "lo_compat_privileges" Kind::Bool, "off", Superuser, "Version and Platform Compatibility / Previous PostgreSQL Versions", "Asks for no privileges on large objects.";
     LocalPreloadLibraries "local_preload_libraries" Kind::Text, "", User, "Client Connection Defaults / Shared Library Preloading", "Libraries that each session loads.";
     LockTimeout "lock_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Lock Management", "Sets the maximum allowed duration of any wait for a lock.";
-    LogConnections "log_connections" Kind::Bool, "off", Sighup, "Reporting and Logging", "Logs each successful connection.";
-    LogDisconnections "log_disconnections" Kind::Bool, "off", Sighup, "Reporting and Logging", "Logs the end of each session.";
-    LogDuration "log_duration" Kind::Bool, "off", Superuser, "Reporting and Logging", "Logs the duration of each completed statement.";
+    LogAutovacuumMinDuration "log_autovacuum_min_duration" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "600000", Sighup, "Reporting and Logging", "Sets the minimum execution time above which autovacuum actions will be logged.";
+    LogCheckpoints "log_checkpoints" Kind::Bool, "on", Sighup, "Reporting and Logging", "Logs each checkpoint.";
+    LogConnections "log_connections" Kind::Bool, "off", SuperuserBackend, "Reporting and Logging", "Logs each successful connection.";
+    LogDestination "log_destination" Kind::Text, "stderr", Sighup, "Reporting and Logging", "Sets the destination for server log output.";
+    LogDirectory "log_directory" Kind::Text, "log", Sighup, "Reporting and Logging", "Sets the destination directory for log files.";
+    LogDisconnections "log_disconnections" Kind::Bool, "off", SuperuserBackend, "Reporting and Logging", "Logs end of a session, including duration.";
+    LogDuration "log_duration" Kind::Bool, "off", Superuser, "Reporting and Logging", "Logs the duration of each completed SQL statement.";
     LogErrorVerbosity "log_error_verbosity" Kind::Enum(&["terse", "default", "verbose"]), "default", Superuser, "Reporting and Logging", "Sets the verbosity of logged messages.";
-    LogLockWaits "log_lock_waits" Kind::Bool, "off", Superuser, "Reporting and Logging", "Logs waits on a lock longer than deadlock_timeout.";
-    LogMinDurationStatement "log_min_duration_statement" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Reporting and Logging", "Logs statements that run at least this long; -1 logs none.";
-    LogMinMessages "log_min_messages" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log", "fatal", "panic"]), "warning", Superuser, "Reporting and Logging", "Sets the message levels that are logged.";
+    LogExecutorStats "log_executor_stats" Kind::Bool, "off", Superuser, "Statistics", "Writes executor performance statistics to the server log.";
+    LogFileMode "log_file_mode" Kind::Integer { minimum: 0, maximum: 511, unit: Unit::None, words: &[] }, "384", Sighup, "Reporting and Logging", "Sets the file permissions for log files.";
+    LogFilename "log_filename" Kind::Text, "postgresql-%Y-%m-%d_%H%M%S.log", Sighup, "Reporting and Logging", "Sets the file name pattern for log files.";
+    LogHostname "log_hostname" Kind::Bool, "off", Sighup, "Reporting and Logging", "Logs the host name in the connection logs.";
+    LogLinePrefix "log_line_prefix" Kind::Text, "%m [%p] ", Sighup, "Reporting and Logging", "Controls information prefixed to each log line.";
+    LogLockWaits "log_lock_waits" Kind::Bool, "off", Superuser, "Reporting and Logging", "Logs long lock waits.";
+    LogMinDurationSample "log_min_duration_sample" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Reporting and Logging", "Sets the minimum execution time above which a sample of statements will be logged. Sampling is determined by log_statement_sample_rate.";
+    LogMinDurationStatement "log_min_duration_statement" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Reporting and Logging", "Sets the minimum execution time above which all statements will be logged.";
+    LogMinErrorStatement "log_min_error_statement" Kind::Enum(LEVEL_WORDS), "error", Superuser, "Reporting and Logging", "Causes all statements generating error at or above this level to be logged.";
+    LogMinMessages "log_min_messages" Kind::Enum(LEVEL_WORDS), "warning", Superuser, "Reporting and Logging", "Sets the message levels that are logged.";
     LogMinPreparedAge "log_min_prepared_age" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "1h", Sighup, "Reporting and Logging", "Warns of transactions that have been prepared for this long and not finished; 0 for never.";
+    LogParameterMaxLength "log_parameter_max_length" Kind::Integer { minimum: -1, maximum: 1073741823, unit: Unit::Bytes, words: &[] }, "-1", Superuser, "Reporting and Logging", "Sets the maximum length in bytes of data logged for bind parameter values when logging statements.";
+    LogParameterMaxLengthOnError "log_parameter_max_length_on_error" Kind::Integer { minimum: -1, maximum: 1073741823, unit: Unit::Bytes, words: &[] }, "0", User, "Reporting and Logging", "Sets the maximum length in bytes of data logged for bind parameter values when logging statements, on error.";
+    LogParserStats "log_parser_stats" Kind::Bool, "off", Superuser, "Statistics", "Writes parser performance statistics to the server log.";
+    LogPlannerStats "log_planner_stats" Kind::Bool, "off", Superuser, "Statistics", "Writes planner performance statistics to the server log.";
+    LogRecoveryConflictWaits "log_recovery_conflict_waits" Kind::Bool, "off", Sighup, "Reporting and Logging", "Logs standby recovery conflict waits.";
+    LogReplicationCommands "log_replication_commands" Kind::Bool, "off", Superuser, "Reporting and Logging", "Logs each replication command.";
+    LogRotationAge "log_rotation_age" Kind::Integer { minimum: 0, maximum: 35791394, unit: Unit::Minutes, words: &[] }, "1440", Sighup, "Reporting and Logging", "Sets the amount of time to wait before forcing log file rotation.";
+    LogRotationSize "log_rotation_size" Kind::Integer { minimum: 0, maximum: 2097151, unit: Unit::Kilobytes, words: &[] }, "10240", Sighup, "Reporting and Logging", "Sets the maximum size a log file can reach before being rotated.";
     LogSerializationConflicts "log_serialization_conflicts" Kind::Bool, "off", Sighup, "Reporting and Logging", "Logs which transactions made the structures for which serializable ones are canceled.";
+    LogStartupProgressInterval "log_startup_progress_interval" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "10000", Sighup, "Reporting and Logging", "Time between progress updates for long-running startup operations.";
     LogStatement "log_statement" Kind::Enum(&["none", "ddl", "mod", "all"]), "none", Superuser, "Reporting and Logging", "Sets the type of statements logged.";
+    LogStatementSampleRate "log_statement_sample_rate" Kind::Float { minimum: 0.0, maximum: 1.0, unit: Unit::None }, "1", Superuser, "Reporting and Logging", "Fraction of statements exceeding log_min_duration_sample to be logged.";
+    LogStatementStats "log_statement_stats" Kind::Bool, "off", Superuser, "Statistics", "Writes cumulative performance statistics to the server log.";
+    LogTempFiles "log_temp_files" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "-1", Superuser, "Reporting and Logging", "Log the use of temporary files larger than this number of kilobytes.";
+    LogTimezone "log_timezone" Kind::Text, "GMT", Sighup, "Reporting and Logging", "Sets the time zone to use in log messages.";
+    LogTransactionSampleRate "log_transaction_sample_rate" Kind::Float { minimum: 0.0, maximum: 1.0, unit: Unit::None }, "0", Superuser, "Reporting and Logging", "Sets the fraction of transactions from which to log all statements.";
+    LogTruncateOnRotation "log_truncate_on_rotation" Kind::Bool, "off", Sighup, "Reporting and Logging", "Truncate existing log files of same name during log rotation.";
+    LoggingCollector "logging_collector" Kind::Bool, "off", Postmaster, "Reporting and Logging", "Start a subprocess to capture stderr, csvlog and/or jsonlog into log files.";
     LogicalDecodingWorkMem "logical_decoding_work_mem" Kind::Integer { minimum: 64, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "65536", User, "Resource Usage / Memory", "Memory of logical decoding.";
     MaintenanceIoConcurrency "maintenance_io_concurrency" Kind::Integer { minimum: 0, maximum: 1000, unit: Unit::None, words: &[] }, "10", User, "Resource Usage / Asynchronous Behavior", "Requests to the disk that maintenance makes at the same time.";
     MaintenanceWorkMem "maintenance_work_mem" Kind::Integer { minimum: 1024, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "64MB", User, "Resource Usage", "Sets the maximum memory to be used for maintenance operations.";

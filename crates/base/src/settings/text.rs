@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Id, Kind, Unit, Value};
 use crate::access::AccessRules;
 use crate::error::{Error, Result};
+use crate::report::Destinations;
 use crate::sqlstate;
 
 /// Reads `text` as a value of setting `id`.
@@ -38,6 +39,9 @@ pub(super) fn parse_any(id: Id, text: &str) -> Result<Value> {
         Kind::Text => {
             if id == Id::HbaRules {
                 AccessRules::parse(text)?;
+            }
+            if id == Id::LogDestination {
+                Destinations::parse(text)?;
             }
             Ok(Value::Text(Arc::from(text)))
         }

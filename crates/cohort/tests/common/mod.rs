@@ -151,6 +151,15 @@ impl Server {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
+    /// Waits until the server has said this. It says it when it has the time.
+    pub fn wait_for_log(&self, words: &str) {
+        let begun = Instant::now();
+        while !self.log().contains(words) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "nothing is said of \"{words}\": {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// SIGKILL.
     pub fn kill(mut self) {
         self.process.kill().unwrap();

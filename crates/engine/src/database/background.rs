@@ -132,7 +132,7 @@ impl Background {
 #[cold]
 fn shared_fail(name: &str, error: &std::io::Error) {
     // Without its threads the database works, only slower and larger.
-    eprintln!("WARNING:  could not start the {name} thread: {error}");
+    log::warn!("could not start the {name} thread: {error}");
 }
 
 impl Drop for Background {
@@ -172,7 +172,7 @@ pub(super) fn tidy(shared: &Shared) {
     let oldest = shared.transactions.refresh_removal_floor();
     if let Err(error) = shared.status.trim(oldest, shared.wal.durable()) {
         // Kept until the next time; who needs a status that can't be read is told so.
-        eprintln!("WARNING:  could not let go of old commit positions: {error}");
+        log::warn!("could not let go of old commit positions: {error}");
     }
     shared.pool.clean_ahead(CLEAN_PAGES);
 }
@@ -189,7 +189,7 @@ fn vacuum(shared: &Arc<Shared>, stop: &Stop) {
         // A handle without threads of its own: it must not keep those it is one of.
         let database = Database::assemble(shared.clone());
         if let Err(error) = database.vacuum_where_needed() {
-            eprintln!("WARNING:  background vacuum: {error}");
+            log::warn!("background vacuum: {error}");
         }
     }
 }

@@ -50,6 +50,18 @@ pub(crate) enum Reason {
     Closing,
 }
 
+impl Reason {
+    /// What the log says of it, in PostgreSQL's words.
+    fn words(self) -> &'static str {
+        match self {
+            Reason::Timed => "time",
+            Reason::LogGrown => "wal",
+            Reason::Asked => "immediate force wait",
+            Reason::Closing => "shutdown immediate",
+        }
+    }
+}
+
 /// What checkpoints share.
 pub(crate) struct Checkpointer {
     /// Held through a checkpoint: there is one at a time. Outermost; with background threads only the checkpointer and
@@ -159,6 +171,10 @@ impl Shared {
     pub(crate) fn checkpoint(&self, reason: Reason) {
         let _running = self.checkpointer.running.lock();
         let begun = Instant::now();
+        let is_logged = self.options.settings.get(Id::LogCheckpoints).as_bool();
+        if is_logged {
+            log::info!("checkpoint starting: {}", reason.words());
+        }
         let (redo, next_xid, oldest_xid, catalog_version) = self.transactions.take_redo_point(|lsn| {
             (lsn, self.transactions.next_xid(), self.frozen.oldest(), self.transactions.catalog_version())
         });
@@ -193,15 +209,20 @@ impl Shared {
         });
         // What control no longer needs may go now, not before. If it can't, the next checkpoint tries again.
         if let Err(error) = self.wal.recycle_before(redo) {
-            eprintln!("WARNING:  could not recycle log segments: {error}");
+            log::warn!("could not recycle log segments: {error}");
         }
         if let Err(error) = self.status.truncate(oldest_xid) {
-            eprintln!("WARNING:  could not truncate the commit log: {error}");
+            log::warn!("could not truncate the commit log: {error}");
         }
         let mut statistics = self.checkpointer.statistics.lock();
         match reason {
             Reason::Timed => statistics.timed += 1,
             Reason::LogGrown | Reason::Asked | Reason::Closing => statistics.requested += 1,
+        }
+        if is_logged {
+            let distance_kb = redo.0.saturating_sub(statistics.redo.0) / 1024;
+            let total = begun.elapsed().as_secs_f64();
+            log::info!("checkpoint complete: wrote {pages} buffers; total={total:.3} s; distance={distance_kb} kB");
         }
         statistics.write_us += begun.elapsed().as_micros() as u64;
         statistics.pages += pages;

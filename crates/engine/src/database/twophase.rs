@@ -47,7 +47,7 @@ impl OrphanWatch {
         let age = integer(&shared.options.settings, Id::LogMinPreparedAge) * MICROS_PER_SECOND;
         let prepared = shared.transactions.prepared_transactions();
         for warning in self.warnings(&prepared, age, xact::twophase::now_micros()) {
-            eprintln!("WARNING:  {warning}");
+            log::warn!("{warning}");
         }
     }
 

@@ -138,8 +138,12 @@ pub(super) fn vacuum_where_needed(database: &Database) -> Result<usize> {
         }
         let _vacuuming = shared.vacuuming.lock();
         shared.check_not_closing()?;
+        let begun = std::time::Instant::now();
         match session.open_table(def.oid).and_then(|table| session.vacuum(&table, options)) {
-            Ok(_) => vacuumed += 1,
+            Ok(_) => {
+                vacuumed += 1;
+                log_vacuum(settings, &def.name, begun.elapsed());
+            }
             // Dropped meanwhile, or locked: the next round will see.
             Err(error) if error.sqlstate() == base::sqlstate::UNDEFINED_TABLE => {}
             Err(error) if error.sqlstate() == base::sqlstate::LOCK_NOT_AVAILABLE => {}
@@ -162,6 +166,14 @@ pub(crate) fn raise_oldest(database: &Database) {
         .filter(|file| file.0 != 0)
         .chain([CATALOG_FILE]);
     shared.frozen.raise(heaps, oldest_running);
+}
+
+/// Writes a vacuum in the background to the log, if it took as long as `log_autovacuum_min_duration`.
+fn log_vacuum(settings: &base::settings::ServerSettings, table: &str, took: std::time::Duration) {
+    let least_ms = integer(settings, Id::LogAutovacuumMinDuration);
+    if least_ms >= 0 && took.as_millis() as i64 >= least_ms {
+        log::info!("automatic vacuum of table \"{table}\": elapsed: {:.2} s", took.as_secs_f64());
+    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::rc::Rc;
 
+use base::report::Identity;
 use mio::{Interest, Token};
 use sync::atomic::Ordering;
 use sync::{Arc, Interrupt};
@@ -44,6 +45,8 @@ pub(crate) struct Moving {
     interrupt: Option<Arc<Interrupt>>,
     keepalive: Keepalive,
     has_place: bool,
+    identity: Arc<Identity>,
+    named: Option<Box<(String, String)>>,
 }
 
 impl Worker {
@@ -113,6 +116,8 @@ impl Worker {
             ends_with_its_client: _,
             has_place,
             has_yielded: _,
+            identity,
+            named,
         } = self.connections.remove(index);
         self.alarms.take_out(&mut alarm, token);
         if gate.is_some() {
@@ -121,7 +126,7 @@ impl Worker {
             self.shared.gated_count.fetch_sub(1, Ordering::Relaxed);
         }
         let port = Rc::into_inner(port).expect("nobody shares it, as was looked up above").into_inner();
-        let moving = Box::new(Moving { port, conversation, asked, interrupt, keepalive, has_place });
+        let moving = Box::new(Moving { port, conversation, asked, interrupt, keepalive, has_place, identity, named });
         peer.count_session();
         match peer.mailbox.put(moving) {
             Ok(()) => {
@@ -141,7 +146,7 @@ impl Worker {
 
     /// Makes a session that has moved one of this worker's, and begins its message.
     fn take_in(&mut self, moving: Moving) {
-        let Moving { mut port, conversation, asked, interrupt, keepalive, has_place } = moving;
+        let Moving { mut port, conversation, asked, interrupt, keepalive, has_place, identity, named } = moving;
         let entry = self.connections.vacant_entry();
         let index = entry.key();
         let interests = Interest::READABLE | Interest::WRITABLE;
@@ -166,6 +171,8 @@ impl Worker {
             ends_with_its_client,
             has_place,
             has_yielded: false,
+            identity,
+            named,
         });
         self.unsettled.push(index);
         self.slices.begin();

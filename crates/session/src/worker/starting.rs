@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use base::access::{AccessMethod, Attempt, CertificateDemand, Demand};
+use base::report::{Identity, Level};
 use base::settings::Id;
 use base::{Error, sqlstate};
 use bytes::BytesMut;
@@ -53,6 +54,48 @@ fn check_certificate(stream: &Stream, demand: Demand, user: &str) -> base::Resul
 }
 
 impl Worker {
+    /// Notes a connection that has just been accepted, in the log if it is to be.
+    pub(super) fn receive(&self, stream: &Stream) -> Arc<Identity> {
+        let instance = &self.shared.instance;
+        let identity = Arc::new(Identity::new(instance.next_pid(), instance.clock(), stream.peer()));
+        if instance.database().settings().get(Id::LogConnections).as_bool() {
+            let host = match identity.peer {
+                Some(peer) => format!("{} port={}", peer.ip().to_canonical(), peer.port()),
+                None => "[local]".to_owned(),
+            };
+            let message = format!("connection received: host={host}");
+            instance.report_of_connection(Level::Log, &said(message), &identity, None, "");
+        }
+        identity
+    }
+
+    /// Writes to the log why a connection ends before it has a session.
+    fn log_refusal(&self, index: usize, error: &Error) {
+        let connection = &self.connections[index];
+        let named = connection.named.as_deref().map(|(user, database)| (user.as_str(), database.as_str()));
+        let instance = &self.shared.instance;
+        match named {
+            Some((user, _)) if error.sqlstate() == sqlstate::INVALID_PASSWORD => {
+                let error = error.clone().detail_for_log(instance.refusal_of(user));
+                instance.report_of_connection(Level::Fatal, &error, &connection.identity, named, "authentication");
+            }
+            _ => instance.report_of_connection(Level::Fatal, error, &connection.identity, named, "startup"),
+        }
+    }
+
+    /// Writes to the log how a client was let in, if connections are to be logged.
+    fn log_admission(&self, index: usize, messages: impl FnOnce() -> Vec<String>) {
+        let instance = &self.shared.instance;
+        if !instance.database().settings().get(Id::LogConnections).as_bool() {
+            return;
+        }
+        let connection = &self.connections[index];
+        let named = connection.named.as_deref().map(|(user, database)| (user.as_str(), database.as_str()));
+        for message in messages() {
+            instance.report_of_connection(Level::Log, &said(message), &connection.identity, named, "authentication");
+        }
+    }
+
     /// Counts a connection among those without a session. If there are too many, the one that is so for the longest goes: a client
     /// that is about to start takes milliseconds for it.
     pub(super) fn begin_starting(&mut self, index: usize) {
@@ -95,11 +138,16 @@ impl Worker {
                         connection.state = State::Closing;
                         return;
                     }
-                    Request::Start(request) => self.admit_or_ask(index, request),
+                    Request::Start(request) => {
+                        connection.named = Some(Box::new((request.user.clone(), request.database.clone())));
+                        self.admit_or_ask(index, request)
+                    }
                 }
             }
             Err(Refusal::Told(error)) => Err(error),
             Err(Refusal::ToldPlainly(error)) => {
+                self.log_refusal(index, &error);
+                let connection = &self.connections[index];
                 connection.port.borrow_mut().outgoing.raw(&startup::plain_error(&error));
                 return;
             }
@@ -129,7 +177,13 @@ impl Worker {
             let (outcome, exchange) = exchange.take(&message[5..], &mut out)?;
             port.borrow_mut().outgoing.raw(&out);
             match (outcome, exchange) {
-                (Outcome::Proved(request), _) => self.connect(index, request),
+                (Outcome::Proved(request), _) => {
+                    self.log_admission(index, || {
+                        let user = &request.user;
+                        vec![format!("connection authenticated: identity=\"{user}\" (hba_rules)")]
+                    });
+                    self.connect(index, request)
+                }
                 (Outcome::Continues, Some(exchange)) => Ok(State::Authenticating(Box::new(exchange))),
                 (Outcome::Continues, None) => Err(Error::internal("an exchange ended without an outcome")),
             }
@@ -151,6 +205,8 @@ impl Worker {
                 }
             }
             Err(error) => {
+                self.log_refusal(index, &error);
+                let connection = &mut self.connections[index];
                 connection.port.borrow_mut().outgoing.error_or_notice(b'E', "FATAL", &error);
                 connection.state = State::Closing;
                 self.give_place_back(index);
@@ -252,17 +308,21 @@ impl Worker {
         self.check_room()?;
         self.take_place(index)?;
         let token = self.token_of(index);
+        startup::let_in(&mut self.connections[index].port.borrow_mut().outgoing);
+        let settings = request.take_settings()?;
+        let encryption =
+            self.connections[index].port.borrow_mut().stream().encryption().and_then(|found| found.agreed());
+        self.log_admission(index, || vec![authorized(&request, &settings, encryption)]);
         let connection = &mut self.connections[index];
         let mut port = connection.port.borrow_mut();
-        startup::let_in(&mut port.outgoing);
-        let settings = request.take_settings()?;
         let mut sql = self.shared.instance.connect(ConnectRequest {
             user: request.user,
             database: request.database,
             settings,
             peer: port.stream().peer(),
             local: port.stream().local(),
-            encryption: port.stream().encryption().and_then(|encryption| encryption.agreed()),
+            encryption,
+            identity: Some(Arc::clone(&connection.identity)),
             tcp: port.stream().tcp_times(),
         })?;
         if !sql.state().is_superuser() && self.shared.budget.is_for_superusers() {
@@ -288,4 +348,26 @@ impl Worker {
         self.end_starting(token);
         Ok(State::Idle(conversation))
     }
+}
+
+fn said(message: String) -> Error {
+    Error::new(sqlstate::SUCCESSFUL_COMPLETION, message)
+}
+
+/// What the log says of a client that is let in.
+fn authorized(
+    request: &startup::StartRequest,
+    settings: &[(String, String)],
+    encryption: Option<(&'static str, &'static str)>,
+) -> String {
+    let mut message = format!("connection authorized: user={} database={}", request.user, request.database);
+    if let Some((_, name)) = settings.iter().rev().find(|(name, _)| name == "application_name")
+        && !name.is_empty()
+    {
+        message.push_str(&format!(" application_name={name}"));
+    }
+    if let Some((version, cipher)) = encryption {
+        message.push_str(&format!(" SSL enabled (protocol={version}, cipher={cipher})"));
+    }
+    message
 }

@@ -1,6 +1,7 @@
 //! Utility statements: everything that is not a query.
 
 mod alter_table;
+mod class;
 mod column;
 mod comment;
 mod composite;
@@ -45,9 +46,11 @@ mod variables;
 mod view;
 pub(crate) mod volatility;
 
+pub use class::{StatementClass, activity, class_of};
 pub use copy::fuzz_copy;
 pub(crate) use cursor::goes_backwards;
 pub use cursor::{Cursor, Given, ResultShape, session_columns};
+pub(crate) use explain::{AutoExplain, Watched};
 pub use parameters::parameter_types;
 
 use std::sync::Arc;
@@ -189,6 +192,9 @@ fn load(state: &SessionState, library: &str) -> Result<UtilityOutput> {
     if !state.is_superuser() && !is_plugin {
         let message = format!("access to library \"{library}\" is not allowed");
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+    }
+    if matches!(library, "auto_explain" | "$libdir/auto_explain" | "$libdir/plugins/auto_explain") {
+        state.load_auto_explain();
     }
     Ok(UtilityOutput::tag("LOAD"))
 }

@@ -21,7 +21,12 @@ impl SqlSession {
     /// # Errors
     /// Syntax and binding errors, 42P05 for a name in use.
     pub fn parse(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
-        self.interruptible(|session| session.prepare(name, text, types, client))
+        let parsed = self.interruptible(|session| session.prepare(name, text, types, client));
+        if parsed.is_ok() {
+            self.log_end_of_parse(name, text);
+            self.state.forget_statement();
+        }
+        parsed
     }
 
     /// Binds parameters to a prepared statement and makes a portal of it.
@@ -38,6 +43,10 @@ impl SqlSession {
         let met_before = self.state.gate();
         let made = self.interruptible(|session| session.make_portal(portal, prepared, input));
         self.require_for_plan(met_before, client);
+        if made.is_ok() {
+            self.log_end_of_bind(portal);
+            self.state.forget_statement();
+        }
         made
     }
 
@@ -56,7 +65,11 @@ impl SqlSession {
     /// # Errors
     /// 34000 for an unknown portal, and whatever the statement raises.
     pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
-        self.interruptible(|session| session.run_named_portal(name, max_rows, client))
+        let run = self.interruptible(|session| session.run_named_portal(name, max_rows, client));
+        if run.is_ok() {
+            self.state.forget_statement();
+        }
+        run
     }
 
     /// The end of a pipeline: commits what is not in a block.

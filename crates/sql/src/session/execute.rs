@@ -60,6 +60,8 @@ impl SqlSession {
             return Ok(false);
         }
         let Some(parameters) = self.constants(constants, &planned.statement.parameters)? else { return Ok(false) };
+        self.log_known(text, planned.statement.command);
+        self.state.note_activity(super::report::activity_of(planned.statement.command));
         self.state.tell_warnings(client);
         self.close_unnamed_portal();
         self.ensure_transaction()?;
@@ -356,6 +358,8 @@ impl SqlSession {
         // A portal that was bound forgets its statement when it fails; one of a query string does not.
         let knows_statement = can_run.is_ok() || portal.prepared.is_none();
         self.begin_work_on(&text);
+        self.state.note_activity(crate::commands::activity(&tree::Statement::Transaction(statement.clone())));
+        let prepared = self.log_transaction_portal(name);
         let is_end_of_failure = knows_statement.then(|| tree::Statement::Transaction(statement.clone()));
         self.check_not_failed(is_end_of_failure.as_ref())?;
         can_run?;
@@ -366,6 +370,7 @@ impl SqlSession {
         let tag = result?;
         client.require(self.state.gate());
         client.command_complete(&tag);
+        self.log_end_of_transaction_portal(name, &text, &prepared);
         Ok(())
     }
 
@@ -503,9 +508,14 @@ impl SqlSession {
         max_rows: u32,
         client: &mut dyn Client,
     ) -> Result<Option<String>> {
+        // A statement that goes on after a pause is not watched.
+        let watched = if running.is_none() { self.state.watch() } else { None };
         let mut running = match running {
             Some(running) => running,
-            None => Running::start(planned)?,
+            None => {
+                let measurements = watched.as_ref().and_then(|watched| watched.measurements.clone());
+                Running::start_measured(planned, measurements)?
+            }
         };
         let command = planned.statement.command;
         let gives_rows = planned.gives_rows();
@@ -547,6 +557,9 @@ impl SqlSession {
             let snapshot = self.state.engine().keep_snapshot();
             portal.progress = Progress::Suspended { running, snapshot, given: count };
             return Ok(None);
+        }
+        if let Some(watched) = watched {
+            self.log_plan(&watched, planned, portal, client)?;
         }
         let affected = running.with_dependent(|_, execution| execution.locals.affected_rows);
         // What a write inside a block says is provisional: only its transaction's end tells the client that it

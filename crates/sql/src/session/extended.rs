@@ -25,6 +25,7 @@ pub struct BindInput<'a> {
 
 impl SqlSession {
     pub(super) fn prepare(&mut self, name: &str, text: &str, types: &[Oid], client: &mut dyn Client) -> Result<()> {
+        self.state.note_activity("PARSE");
         self.begin_work(text);
         self.start_timer();
         let met_before = self.state.gate();
@@ -97,6 +98,8 @@ impl SqlSession {
     }
 
     pub(super) fn make_portal(&mut self, portal: &str, prepared: Arc<Prepared>, input: BindInput<'_>) -> Result<()> {
+        self.state.note_activity("BIND");
+        self.state.note_bound_statement(&prepared.text);
         self.start_timer();
         let is_failed = self.block != Block::None && self.state.engine().transaction_failed();
         if !is_failed {
@@ -283,8 +286,17 @@ impl SqlSession {
             if name.is_empty() { self.unnamed_portal.take() } else { self.portals.remove(name) }.expect("found above");
         self.begin_work_on(&portal.text);
         self.state.portals.set_running(portal.listed.as_ref());
+        let goes_on = !matches!(portal.progress, Progress::Ready);
+        self.note_execution(name, &portal, goes_on);
         let result = self.run_portal(name, &mut portal, max_rows, client);
         self.state.portals.set_running(None);
+        let result = match result {
+            Ok(ended) => {
+                self.log_end_of_execute(name, &portal, goes_on);
+                Ok(ended)
+            }
+            Err(error) => Err(self.with_parameters(error, name, &portal)),
+        };
         // A procedure may have ended the transaction, and with it all portals: its name is free then.
         if self.block != Block::None {
             if name.is_empty() {

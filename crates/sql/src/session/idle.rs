@@ -23,6 +23,7 @@ impl SqlSession {
             }
         }
         self.report_settings(client);
+        self.note_idle();
         self.state.info.set_activity(match self.transaction_status() {
             b'T' => Activity::IdleInTransaction,
             b'E' => Activity::IdleInFailedTransaction,

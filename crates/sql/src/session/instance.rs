@@ -2,10 +2,11 @@
 
 use std::hash::{Hash as _, Hasher as _};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use base::access::{AccessRules, Attempt, Demand};
+use base::report::{Identity, Reporter};
 use base::settings::{Id, SessionSettings};
 use base::{Error, Oid, OwnerId, Result, sqlstate};
 use engine::Database;
@@ -39,7 +40,7 @@ pub struct Instance {
     pub(crate) helpers: Helpers,
     /// Guards the connected sessions by pid. A leaf; held for a look-up or a copy.
     sessions: Mutex<FxHashMap<i32, Arc<SessionInfo>>>,
-    next_pid: AtomicI32,
+    pub(super) next_pid: AtomicI32,
     next_number: AtomicU32,
     /// Numbers of sessions that are gone. A leaf.
     free_numbers: Mutex<Vec<u32>>,
@@ -52,6 +53,8 @@ pub struct Instance {
     pub(crate) reload: Mutex<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
     /// Keeps a setting beside the configuration file; the program that serves sets it. Held while it does.
     setting_keeper: Mutex<Option<Box<SettingKeeper>>>,
+    /// Writes the server's log; the program that serves sets it.
+    pub(super) reporter: OnceLock<Arc<dyn Reporter>>,
 }
 
 /// What [`Instance::set_setting_keeper`] takes.
@@ -96,6 +99,8 @@ pub struct SessionInfo {
     pub number: u32,
     /// How it is interrupted.
     pub interrupt: Arc<Interrupt>,
+    /// What the log calls it.
+    pub identity: Arc<Identity>,
     /// What it waits for deep in the engine.
     pub wait_report: Arc<WaitReport>,
     /// When it connected; microseconds since 2000-01-01 UTC.
@@ -184,6 +189,11 @@ impl SessionInfo {
         }
     }
 
+    /// Whether [`SessionInfo::query`] has all of such a text.
+    pub(super) fn keeps_all_of(&self, text: &str) -> bool {
+        text.len() <= self.query_bytes_max
+    }
+
     /// What its client calls itself.
     pub fn application_name(&self) -> Arc<str> {
         Arc::clone(&self.application_name.lock())
@@ -211,6 +221,8 @@ pub struct ConnectRequest {
     pub encryption: Option<(&'static str, &'static str)>,
     /// What the system does with its TCP connection of itself; none for a Unix socket.
     pub tcp: Option<TcpTimes>,
+    /// What the log calls it, if it has been mentioned there; a new one is made otherwise.
+    pub identity: Option<Arc<Identity>>,
 }
 
 impl Instance {
@@ -234,6 +246,7 @@ impl Instance {
             counted: Counted::new(started_at),
             reload: Mutex::new(None),
             setting_keeper: Mutex::new(None),
+            reporter: OnceLock::new(),
         })
     }
 
@@ -304,8 +317,10 @@ impl Instance {
         let now = datetime::clock_micros();
         let query_size = session_settings.get(Id::TrackActivityQuerySize).as_integer();
         let query_bytes_max = query_size.map_or(0, |bytes| bytes as usize).saturating_sub(1);
+        let identity = request.identity.unwrap_or_else(|| Arc::new(Identity::new(self.next_pid(), now, request.peer)));
         let info = Arc::new(SessionInfo {
-            pid: self.next_pid.fetch_add(1, Ordering::Relaxed) & 0x7FFF_FFFF,
+            pid: identity.pid,
+            identity,
             secret: rand::random(),
             was_superuser: role.superuser,
             role: role.oid,
@@ -355,6 +370,7 @@ impl Instance {
         }
         info.set_application_name(state.setting(Id::ApplicationName).as_text());
         state.apply_settings();
+        state.load_libraries()?;
         Ok(session)
     }
 
@@ -402,6 +418,19 @@ impl Instance {
                 (self.mock_seed, user).hash(&mut hasher);
                 (password::nobodys_secret(hasher.finish()), false)
             }
+        }
+    }
+
+    /// Why a client that says it is `user` has not been let in after it was asked for a password: for the log only.
+    pub fn refusal_of(&self, user: &str) -> String {
+        let catalog = self.database.catalog();
+        match catalog.role_by_name(user) {
+            None => format!("Role \"{user}\" does not exist."),
+            Some(role) if role.password.is_none() => format!("User \"{user}\" has no password assigned."),
+            Some(role) if role.valid_until.is_some_and(|until| datetime::clock_micros() >= until) => {
+                format!("User \"{user}\" has an expired password.")
+            }
+            Some(_) => format!("Password does not match for user \"{user}\"."),
         }
     }
 

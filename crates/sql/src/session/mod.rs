@@ -23,6 +23,7 @@ mod portal;
 mod prepared;
 mod query_string;
 mod relation_locks;
+mod report;
 pub mod settings;
 mod state;
 mod tcp;
@@ -122,6 +123,7 @@ impl SqlSession {
         if std::mem::replace(&mut self.is_closed, true) {
             return;
         }
+        self.log_disconnection();
         self.transaction_limit = None;
         self.timer = None;
         // The session's end is not to be interrupted halfway.
@@ -143,6 +145,7 @@ impl SqlSession {
     }
 
     pub(super) fn new(state: SessionState) -> SqlSession {
+        state.note_activity("idle");
         SqlSession {
             state,
             block: Block::None,
@@ -310,6 +313,8 @@ impl SqlSession {
         // The statement has ended: neither its undoing nor the next statement is to be interrupted.
         self.state.interrupt().clear_statement();
         self.state.tell_warnings(client);
+        self.state.log_error(error);
+        self.state.forget_statement();
         self.state.characters_before.set(0);
         client.require(self.state.gate());
         if error.sqlstate() == sqlstate::SERIALIZATION_FAILURE {
@@ -352,6 +357,7 @@ impl SqlSession {
         self.start_clock();
         self.state.info.set_activity(Activity::Active);
         self.state.info.set_query(text, shared);
+        self.state.note_statement(text, shared);
     }
 
     /// In a failed transaction, only its end is accepted.

@@ -14,7 +14,7 @@ use super::plan_cache::Planned;
 use super::state::SessionState;
 use crate::client::{Client, Formats};
 use crate::commands::Cursor;
-use crate::executor::{self, BoxOperator, Locals, RowStore};
+use crate::executor::{self, BoxOperator, Locals, Measurements, RowStore};
 use crate::plan::{Command, Plan, StatementKind};
 use crate::tree;
 use crate::types::Value;
@@ -42,9 +42,18 @@ impl Running {
     /// # Errors
     /// XX000 if it is not.
     pub fn start(planned: &Arc<Planned>) -> Result<Running> {
+        Running::start_measured(planned, None)
+    }
+
+    /// The same with operators that measure, if there is something to measure with.
+    ///
+    /// # Errors
+    /// XX000 if it is not a query.
+    pub(crate) fn start_measured(planned: &Arc<Planned>, measurements: Option<Measurements>) -> Result<Running> {
         Running::try_new(Arc::clone(planned), |planned| {
             let plan = query_plan(planned)?;
             let mut locals = Locals::new(&planned.statement);
+            locals.measurements = measurements;
             let root = executor::build_to_run(plan, &mut locals)?;
             Ok(Execution { root, locals })
         })

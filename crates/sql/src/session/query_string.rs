@@ -34,6 +34,9 @@ impl SqlSession {
         self.begin_work(text);
         let mut string = QueryString { count: 0, begun: 0, timer: self.statement_timer() };
         let result = self.run_string(text, &mut string, client);
+        if result.is_ok() {
+            self.log_end_of_string(text);
+        }
         // While the time limit holds: its end forgets that the time has run out.
         result.map_err(|error| self.state.interrupt().reported_instead_of(error))
     }
@@ -48,6 +51,7 @@ impl SqlSession {
             ParsedText::Whole(parsed) => parsed,
             ParsedText::Parts(parts) => return self.run_parts(text, &parts, string, client),
         };
+        self.log_query_string(&text, &statements);
         if statements.is_empty() {
             // The end of a query string is the end of what a pipeline has begun before it.
             self.end_pipeline(client)?;
@@ -85,6 +89,7 @@ impl SqlSession {
         string: &mut QueryString,
         client: &mut dyn Client,
     ) -> Result<()> {
+        self.log_parts(text, parts)?;
         string.count = parts.statement_count;
         self.is_one_of_several = true;
         let mut run_all = |session: &mut SqlSession| {
@@ -125,6 +130,7 @@ impl SqlSession {
                 self.relieve(client)?;
                 sync::yield_point()?;
             }
+            self.state.note_activity(crate::commands::activity(&statement.statement));
             self.check_not_failed(Some(&statement.statement))?;
             string.begun += 1;
             let is_last = string.begun == string.count;

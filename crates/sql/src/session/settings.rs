@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 use super::state::SessionState;
 use super::tcp::TcpTimes;
 use crate::client::{Client, Severity};
+use crate::commands::AutoExplain;
 use crate::privileges;
 use crate::types::FormatSettings;
 use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
@@ -47,6 +48,9 @@ pub struct CachedSettings {
     /// What the settings ask of the system; [`SessionState::renew_cached`] turns it into what the system does.
     pub(super) tcp: TcpTimes,
     pub(super) ends_with_its_client: bool,
+    pub(super) log: super::report::LogSettings,
+    /// Plans that are to be logged, where `auto_explain` is loaded.
+    pub(super) auto_explain: Option<AutoExplain>,
 }
 
 impl CachedSettings {
@@ -90,6 +94,8 @@ impl CachedSettings {
             standard_conforming_strings: settings.get(Id::StandardConformingStrings).as_bool(),
             tcp: TcpTimes::wanted(settings),
             ends_with_its_client: timeout(Id::ClientConnectionCheckInterval).is_some(),
+            log: super::report::LogSettings::new(settings),
+            auto_explain: AutoExplain::new(settings),
         })
     }
 }

@@ -30,13 +30,15 @@ use crate::types::{FormatSettings, SqlType, datetime};
 pub struct SessionState {
     pub(crate) instance: Arc<Instance>,
     pub(crate) info: Arc<SessionInfo>,
-    engine: RefCell<engine::Session>,
+    pub(super) engine: RefCell<engine::Session>,
     pub(crate) settings: RefCell<SessionSettings>,
     cached: RefCell<CachedSettings>,
     /// Plans this session ran lately, by text and parameter types.
     pub(crate) plans: RefCell<super::plan_cache::Plans>,
     /// Texts it parsed lately.
     pub(crate) trees: RefCell<super::parse_cache::ParseCache>,
+    /// What is remembered for the server's log.
+    pub(super) log: super::report::SessionLog,
     /// Warnings that the client has not been told yet.
     pub(crate) warnings: super::warnings::Warnings,
     catalog: RefCell<Option<CatalogView>>,
@@ -226,6 +228,7 @@ impl SessionState {
             plans: RefCell::new(super::plan_cache::plans_of_session()),
             trees: RefCell::default(),
             catalog: RefCell::new(None),
+            log: super::report::SessionLog::default(),
             warnings: super::warnings::Warnings::default(),
             lent_catalogs: RefCell::default(),
             random: Cell::new(None),
@@ -444,6 +447,7 @@ impl SessionState {
         engine.set_commit_delay(cached.commit_delay);
         engine.set_lock_timeout(cached.lock_timeout);
         engine.set_deadlock_timeout(cached.deadlock_timeout);
+        self.instance.database().locks().set_logs_waits(self.info.owner(), cached.log.lock_waits);
     }
 
     /// The value of one setting.
@@ -473,16 +477,24 @@ impl SessionState {
         severity == Severity::Info || severity >= cached.client_min_messages && !cached.only_errors
     }
 
-    /// Tells the client something that is no error, if it wants to hear it.
+    /// Tells the client something that is no error, if it wants to hear it, and the log likewise.
     pub fn notice(&self, severity: Severity, notice: &Error, client: &mut dyn Client) {
-        if self.is_heard(severity) {
+        let (is_heard, is_logged) = (self.is_heard(severity), self.is_logged(severity));
+        if !is_heard && !is_logged {
+            return;
+        }
+        let calls = self.calls.borrow();
+        let with_context = (!calls.is_empty() && notice.fields().context.is_none()).then(|| {
+            let context = crate::plpgsql::outer_context(&calls);
+            notice.clone().context(context.trim_start())
+        });
+        drop(calls);
+        let notice = with_context.as_ref().unwrap_or(notice);
+        if is_logged {
+            self.log_notice(severity, notice);
+        }
+        if is_heard {
             client.require(self.gate());
-            let calls = self.calls.borrow();
-            if !calls.is_empty() && notice.fields().context.is_none() {
-                let context = crate::plpgsql::outer_context(&calls);
-                client.notice(severity, &notice.clone().context(context.trim_start()));
-                return;
-            }
             client.notice(severity, notice);
         }
     }

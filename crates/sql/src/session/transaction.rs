@@ -169,6 +169,7 @@ impl SqlSession {
     }
 
     fn start_transaction(&mut self, options: TransactionOptions) -> Result<()> {
+        self.state.sample_transaction();
         self.state.begin(options, self.state.statement_timestamp.get())?;
         if let Some(timeout) = self.state.cached().transaction_timeout {
             let at = Instant::now() + timeout;

@@ -136,7 +136,7 @@ pub(crate) fn remove(vfs: &dyn Vfs, directory: &Path, xid: Xid) {
             && let Err(error) = vfs.remove_file(&path)
         {
             // The commit log says that it is finished: the next start passes it by.
-            eprintln!("WARNING:  could not remove file \"{}\": {error}", path.display());
+            log::warn!("could not remove file \"{}\": {error}", path.display());
         }
     }
 }

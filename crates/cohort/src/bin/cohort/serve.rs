@@ -9,6 +9,7 @@ use clap::Args;
 use cohort::dashboard::Dashboard;
 use cohort::engine::too_few_descriptors;
 use cohort::metrics::MetricsServer;
+use cohort::server_log::ServerLog;
 use cohort::{
     CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, SocketOptions, StopMode, address_count,
     configuration, worker_threads,
@@ -48,7 +49,8 @@ pub struct ServeArguments {
 
 fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("a setting is given as name=value")?;
-    Ok((name.trim().replace('-', "_"), value.trim().to_owned()))
+    // A value such as that of log_line_prefix may end in a space.
+    Ok((name.trim().replace('-', "_"), value.to_owned()))
 }
 
 /// Said when the server is started as root, who may do anything to any file.
@@ -87,51 +89,74 @@ pub fn run(arguments: &ServeArguments) -> Result<()> {
     if let Some(address) = &arguments.dashboard {
         settings.set_at_start("dashboard_listen", address, Source::CommandLine)?;
     }
+    let log = ServerLog::start(&settings)?;
+    log_panics();
+    let result = serve(arguments, &settings, signals, &log);
+    log.flush();
+    result
+}
+
+/// Panics go to the log as other messages do.
+fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        log::error!("thread \"{}\" {panic}", thread.name().unwrap_or("<unnamed>"));
+        log::logger().flush();
+    }));
+}
+
+fn serve(
+    arguments: &ServeArguments,
+    settings: &Arc<ServerSettings>,
+    signals: Signals,
+    log: &Arc<ServerLog>,
+) -> Result<()> {
     // Refused before anything is written.
-    let share = share_of_descriptors(arguments, &settings)?;
+    let share = share_of_descriptors(arguments, settings)?;
     let database = Database::open(OpenOptions {
-        settings: Arc::clone(&settings),
+        settings: Arc::clone(settings),
         files: share.files,
         ..OpenOptions::new(&arguments.directory)
     })?;
     configuration::create(&arguments.directory)?;
+    log.collect(&arguments.directory)?;
     let instance = Instance::new(database.clone());
+    log.serve(&instance);
     let credentials = CurrentCredentials::default();
-    credentials.load(&settings, &arguments.directory)?;
+    credentials.load(settings, &arguments.directory)?;
     let reload = {
-        let (settings, database, directory) = (Arc::clone(&settings), database.clone(), arguments.directory.clone());
+        let (settings, database, directory) = (Arc::clone(settings), database.clone(), arguments.directory.clone());
+        let log = Arc::clone(log);
         let (credentials, reloading) = (credentials.clone(), Mutex::new(()));
         Arc::new(move || {
             // From the file to the last setting: a reload that read an older file can't undo what a later one has taken up.
             let _one_at_a_time = reloading.lock();
-            reload(&settings, &database, &credentials, &directory)
+            let is_well = reload(&settings, &database, &credentials, &directory);
+            log.reload(&directory);
+            is_well
         })
     };
     instance.set_reload(Arc::clone(&reload) as Arc<dyn Fn() -> bool + Send + Sync>);
     let directory = arguments.directory.clone();
     instance.set_setting_keeper(Box::new(move |setting| configuration::keep(&directory, setting)));
     let metrics =
-        listen_where(&settings, Id::MetricsListen, |address| MetricsServer::start(address, Arc::clone(&instance)))?;
+        listen_where(settings, Id::MetricsListen, |address| MetricsServer::start(address, Arc::clone(&instance)))?;
     let dashboard =
-        listen_where(&settings, Id::DashboardListen, |address| Dashboard::start(address, Arc::clone(&instance)))?;
-    let options = server_options(arguments, &settings, credentials, share)?;
+        listen_where(settings, Id::DashboardListen, |address| Dashboard::start(address, Arc::clone(&instance)))?;
+    let options = server_options(arguments, settings, credentials, share)?;
     let server = Arc::new(Server::start(Arc::clone(&instance), &options)?);
-    eprintln!(
-        "cohort: serving \"{}\" on port {}, ready to accept connections",
-        arguments.directory.display(),
-        server.port()
-    );
+    log::info!("serving \"{}\" on port {}, ready to accept connections", arguments.directory.display(), server.port());
     if let Some(metrics) = &metrics {
-        eprintln!("cohort: metrics are at http://{}/metrics", metrics.address());
+        log::info!("metrics are at http://{}/metrics", metrics.address());
     }
     if let Some(dashboard) = &dashboard {
-        eprintln!("cohort: the dashboard is at http://{}/", dashboard.address());
+        log::info!("the dashboard is at http://{}/", dashboard.address());
     }
     obey(signals, Arc::clone(&server), reload)?.recv().map_err(|_| Error::internal("nobody watches for signals"))?;
     server.finish();
     drop((metrics, dashboard));
     database.close()?;
-    eprintln!("cohort: stopped");
+    log::info!("stopped");
     Ok(())
 }
 
@@ -152,16 +177,17 @@ fn obey(
                     continue;
                 }
                 SIGQUIT => {
-                    eprintln!("cohort: stopping at once; the next start recovers");
+                    log::info!("stopping at once; the next start recovers");
+                    log::logger().flush();
                     server.remove_sockets();
                     std::process::exit(2);
                 }
                 SIGTERM if !is_stopping => {
-                    eprintln!("cohort: stopping after running statements");
+                    log::info!("stopping after running statements");
                     server.begin_stop(StopMode::AfterStatements);
                 }
                 _ => {
-                    eprintln!("cohort: stopping; running statements are interrupted");
+                    log::info!("stopping; running statements are interrupted");
                     server.begin_stop(StopMode::AtOnce);
                 }
             }
@@ -291,17 +317,17 @@ fn reload(
         Ok(needing_restart) => {
             for name in needing_restart {
                 let value = lookup(name).map(|id| show(id, &settings.get(id))).unwrap_or_default();
-                eprintln!("cohort: parameter \"{name}\" stays at {value} until the server is started again");
+                log::info!("parameter \"{name}\" stays at {value} until the server is started again");
             }
             database.reload();
             if let Err(error) = credentials.load(settings, directory) {
-                eprintln!("cohort: connections are encrypted as before: {error}");
+                log::error!("connections are encrypted as before: {error}");
             }
-            eprintln!("cohort: cohort.conf was read again");
+            log::info!("cohort.conf was read again");
             true
         }
         Err(error) => {
-            eprintln!("cohort: cohort.conf was not taken up: {error}");
+            log::error!("cohort.conf was not taken up: {error}");
             false
         }
     }

@@ -1,5 +1,6 @@
 //! EXPLAIN.
 
+mod auto;
 mod nodes;
 mod render;
 
@@ -22,6 +23,8 @@ use crate::tree::{Explain, Statement};
 use crate::types::{SqlType, Value};
 use nodes::Explainer;
 use render::{Summary, document, text};
+
+pub(crate) use auto::{AutoExplain, Watched};
 
 /// The place of `force_generic_plan` among the words of `plan_cache_mode`.
 const GENERIC: usize = 1;

@@ -5,6 +5,7 @@ use base::{Error, Result, sqlstate};
 use sync::Work;
 
 use super::{ANYBODY, Bodies, SUPERUSERS, boolean, oid, text};
+use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::settings;
 use crate::types::{Value, datetime, oids};
@@ -39,7 +40,9 @@ pub(super) const FUNCTIONS: Bodies = &[
     (2198, ANYBODY, |run, _| Ok(run.state.info.local.map(|local| local.ip().to_string()).into())),
     (2199, ANYBODY, |run, _| Ok(run.state.info.local.map(|local| i32::from(local.port())).into())),
     (2621, SUPERUSERS, reload_configuration),
-    (2622, SUPERUSERS, |_, _| Ok(Value::Bool(false))),
+    (2622, SUPERUSERS, rotate_log_file),
+    (3800, SUPERUSERS, current_log_file),
+    (3801, SUPERUSERS, current_log_file),
     (3788, ANYBODY, |_, _| Ok(Value::TimestampTz(datetime::clock_micros()))),
     (6240, ANYBODY, setting_flags),
 ];
@@ -85,6 +88,26 @@ fn reload_configuration(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
     let Some(reload) = run.state.instance.reload.lock().clone() else { return Ok(Value::Bool(true)) };
     // When `fsync` goes on, all that was written without it is synced. The worker must not wait for that.
     Ok(Value::Bool(sync::on_other_thread(Work::Bounded, move || reload())?))
+}
+
+fn rotate_log_file(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
+    if run.state.instance.reporter().is_some_and(|reporter| reporter.rotate()) {
+        return Ok(Value::Bool(true));
+    }
+    let message = "rotation not possible because log collection not active";
+    run.notice(Severity::Warning, &Error::new(sqlstate::WARNING, message));
+    Ok(Value::Bool(false))
+}
+
+fn current_log_file(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
+    let form = match args.first() {
+        None | Some(Value::Null) => None,
+        Some(_) => Some(text(args, 0)?),
+    };
+    match run.state.instance.reporter() {
+        Some(reporter) => reporter.current_file(form).map(Value::from),
+        None => Ok(Value::Null),
+    }
 }
 
 fn setting_flags(_: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {

@@ -118,6 +118,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::session(3843, "pg_column_is_updatable", &[REGCLASS, INT2, BOOL], BOOL),
     FunctionDef::session(2034, "pg_conf_load_time", &[], TIMESTAMPTZ),
     FunctionDef::session(2093, "pg_conversion_is_visible", &[OID], BOOL),
+    FunctionDef::session(3800, "pg_current_logfile", &[], TEXT).volatile().not_strict(),
+    FunctionDef::session(3801, "pg_current_logfile", &[TEXT], TEXT).volatile().not_strict(),
     FunctionDef::session(3330, "pg_current_wal_flush_lsn", &[], PG_LSN).volatile(),
     FunctionDef::session(2852, "pg_current_wal_insert_lsn", &[], PG_LSN).volatile(),
     FunctionDef::session(2849, "pg_current_wal_lsn", &[], PG_LSN).volatile(),

@@ -1,0 +1,289 @@
+//! The server's log: what sessions and the library crates report, written as PostgreSQL's settings say.
+//!
+//! [`ServerLog`] makes lines of messages where they arise, and puts them into a bounded queue. A thread of its own writes them
+//! ([`writer`]), so nobody waits for a slow terminal or disk: what finds the queue full is counted, and the log says how much
+//! was lost. [`text`] makes the plain form, [`structured`] CSV and JSON, [`files`] names and turns over log files.
+
+mod files;
+mod prefix;
+mod structured;
+mod text;
+mod writer;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{OnceLock, Weak};
+use std::time::Duration;
+
+use base::report::{Destinations, Facts, Level, Report, Reporter};
+use base::settings::{Id, ServerSettings};
+use base::{Error, ErrorFields, Result, sqlstate};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use log::kv::Key;
+use sql::session::Instance;
+use sync::{Arc, Mutex};
+
+use files::FileSettings;
+use writer::Writer;
+
+/// How long the end of the process waits for messages to be written.
+const LAST_WRITE_TIME: Duration = Duration::from_secs(2);
+
+/// The settings of the log in the form in which messages are made.
+struct Format {
+    generation: u64,
+    prefix: String,
+    time_zone: TimeZone,
+    verbosity: Verbosity,
+    destinations: Destinations,
+    least: Level,
+}
+
+/// `log_error_verbosity`, in the order of its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verbosity {
+    Terse,
+    Default,
+    Verbose,
+}
+
+/// A message with what is known about the moment at which it arose.
+struct Entry<'a> {
+    report: &'a Report<'a>,
+    now: Timestamp,
+    process: &'a Process,
+}
+
+/// What the log says of the server's own threads.
+struct Process {
+    pid: u32,
+    started_at: Timestamp,
+    /// How many lines the log has of them, in each form.
+    lines: [AtomicU64; 3],
+}
+
+/// See the module.
+pub struct ServerLog {
+    settings: Arc<ServerSettings>,
+    /// A leaf; held for a copy.
+    format: Mutex<Arc<Format>>,
+    process: Process,
+    writer: Writer,
+    /// Knows the sessions that libraries report about.
+    instance: OnceLock<Weak<Instance>>,
+}
+
+impl ServerLog {
+    /// Begins to write the log of a server to stderr, also what the library crates report through the `log` crate.
+    ///
+    /// # Errors
+    /// When there is a logger already.
+    pub fn start(settings: &Arc<ServerSettings>) -> Result<Arc<ServerLog>> {
+        let log = Arc::new(ServerLog {
+            settings: Arc::clone(settings),
+            format: Mutex::new(Arc::new(Format::new(settings))),
+            process: Process { pid: std::process::id(), started_at: Timestamp::now(), lines: Default::default() },
+            writer: Writer::start()?,
+            instance: OnceLock::new(),
+        });
+        log::set_logger(Box::leak(Box::new(Facade(Arc::clone(&log)))))
+            .map_err(|error| Error::internal(format!("the log can't be written: {error}")))?;
+        log::set_max_level(log.format().most_detailed());
+        Ok(log)
+    }
+
+    /// Writes to files from now on if `logging_collector` is on. To be called when the data folder is there: they lie in it.
+    ///
+    /// # Errors
+    /// When a log file can't be opened.
+    pub fn collect(&self, directory: &Path) -> Result<()> {
+        if !self.settings.get(Id::LoggingCollector).as_bool() {
+            return Ok(());
+        }
+        let files = FileSettings::new(&self.settings, directory);
+        log::info!("redirecting log output to files in \"{}\"", files.folder.display());
+        self.flush();
+        self.writer.collect(files)
+    }
+
+    fn collects(&self) -> bool {
+        self.writer.folder().is_some()
+    }
+
+    /// Messages about sessions of this instance say which they are about. It reports to this log from now on.
+    pub fn serve(self: &Arc<Self>, instance: &Arc<Instance>) {
+        instance.set_reporter(Arc::clone(self) as Arc<dyn Reporter>);
+        let _ = self.instance.set(Arc::downgrade(instance));
+    }
+
+    /// Writes a message of a library crate, which may name a session by its number.
+    fn write_library_message(&self, report: Report<'_>, pid: Option<i64>, format: &Format) {
+        let instance = self.instance.get().and_then(Weak::upgrade);
+        let info = pid.and_then(|pid| instance?.session(i32::try_from(pid).ok()?));
+        let Some(info) = info else { return self.write(&report, format) };
+        let (application_name, query) = (info.application_name(), info.query());
+        let session = Facts {
+            identity: &info.identity,
+            user: Some(&info.user),
+            database: Some(&info.database),
+            application_name: &application_name,
+            activity: "waiting",
+            virtual_transaction: "",
+            transaction: 0,
+        };
+        self.write(&Report { session: Some(session), statement: Some(&query), ..report }, format);
+    }
+
+    /// Takes up the settings as they are now.
+    pub fn reload(&self, directory: &Path) {
+        if self.collects() {
+            self.writer.reload(FileSettings::new(&self.settings, directory));
+        }
+    }
+
+    /// Waits for what has been reported to be written, but not for long.
+    pub fn flush(&self) {
+        self.writer.flush(LAST_WRITE_TIME);
+    }
+
+    fn format(&self) -> Arc<Format> {
+        let mut format = self.format.lock();
+        if format.generation != self.settings.generation() {
+            *format = Arc::new(Format::new(&self.settings));
+            log::set_max_level(format.most_detailed());
+        }
+        Arc::clone(&format)
+    }
+
+    fn write(&self, report: &Report<'_>, format: &Format) {
+        let entry = Entry { report, now: Timestamp::now(), process: &self.process };
+        let Destinations { stderr, csv, json } = format.destinations;
+        // As in PostgreSQL, CSV and JSON are written to files only; without these there is the plain text.
+        let writes_text = stderr || !self.collects() && (csv || json);
+        let lines = writer::Lines {
+            text: writes_text.then(|| text::lines(&entry, format)),
+            csv: (csv && self.collects()).then(|| structured::csv(&entry, format)),
+            json: (json && self.collects()).then(|| structured::json(&entry, format)),
+        };
+        self.writer.push(lines, |lost| {
+            let message = format!("{lost} messages were lost, because the log could not be written fast enough");
+            let fields = Error::new(sqlstate::SUCCESSFUL_COMPLETION, message).fields().clone();
+            let report = Report { level: Level::Log, fields: &fields, statement: None, session: None };
+            text::lines(&Entry { report: &report, now: Timestamp::now(), process: &self.process }, format)
+        });
+    }
+}
+
+impl Format {
+    /// What libraries need not even make.
+    fn most_detailed(&self) -> log::LevelFilter {
+        match self.least {
+            Level::Debug5 | Level::Debug4 | Level::Debug3 | Level::Debug2 => log::LevelFilter::Trace,
+            Level::Debug1 => log::LevelFilter::Debug,
+            _ => log::LevelFilter::Info,
+        }
+    }
+
+    fn new(settings: &ServerSettings) -> Format {
+        let text = |id: Id| settings.get(id).as_text().to_string();
+        Format {
+            generation: settings.generation(),
+            prefix: text(Id::LogLinePrefix),
+            time_zone: TimeZone::get(&text(Id::LogTimezone)).unwrap_or(TimeZone::UTC),
+            verbosity: match settings.get(Id::LogErrorVerbosity).as_word() {
+                Some(0) => Verbosity::Terse,
+                Some(2) => Verbosity::Verbose,
+                _ => Verbosity::Default,
+            },
+            destinations: Destinations::parse(&text(Id::LogDestination)).unwrap_or_default(),
+            least: Level::of_word(settings.get(Id::LogMinMessages).as_word().unwrap_or(usize::MAX)),
+        }
+    }
+}
+
+impl Reporter for ServerLog {
+    fn report(&self, report: &Report<'_>) {
+        self.write(report, &self.format());
+    }
+
+    fn rotate(&self) -> bool {
+        if self.collects() {
+            self.writer.rotate();
+        }
+        self.collects()
+    }
+
+    fn current_file(&self, form: Option<&str>) -> Result<Option<String>> {
+        let Some(form) = form else { return Ok(self.writer.current_file(None)) };
+        if !["stderr", "csvlog", "jsonlog"].contains(&form) {
+            let message = format!("log format \"{form}\" is not supported");
+            return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+                .hint("The supported log formats are \"stderr\", \"csvlog\", and \"jsonlog\"."));
+        }
+        Ok(self.writer.current_file(Some(form)))
+    }
+}
+
+/// What the `log` crate hands messages to.
+struct Facade(Arc<ServerLog>);
+
+impl log::Log for Facade {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        level_of(metadata.level(), None) >= self.0.format().least
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let pairs = record.key_values();
+        let severity = pairs.get(Key::from("severity"));
+        let severity = severity.as_ref().and_then(log::kv::Value::to_borrowed_str);
+        let (level, format) = (level_of(record.level(), severity), self.0.format());
+        if level < format.least {
+            return;
+        }
+        let fields = ErrorFields {
+            sqlstate: match level {
+                Level::Warning => sqlstate::WARNING,
+                Level::Error | Level::Panic => sqlstate::INTERNAL_ERROR,
+                _ => sqlstate::SUCCESSFUL_COMPLETION,
+            },
+            message: record.args().to_string(),
+            detail: pairs.get(Key::from("detail")).map(|detail| detail.to_string()).filter(|detail| !detail.is_empty()),
+            ..ErrorFields::default()
+        };
+        let pid = pairs.get(Key::from("pid")).and_then(|pid| pid.to_i64());
+        let report = Report { level, fields: &fields, statement: None, session: None };
+        self.0.write_library_message(report, pid, &format);
+    }
+
+    fn flush(&self) {
+        self.0.flush();
+    }
+}
+
+/// The level of a message of the `log` crate, which may say so itself.
+fn level_of(level: log::Level, severity: Option<&str>) -> Level {
+    match (severity, level) {
+        (Some("PANIC"), _) => Level::Panic,
+        (_, log::Level::Error) => Level::Error,
+        (_, log::Level::Warn) => Level::Warning,
+        (_, log::Level::Info) => Level::Log,
+        (_, log::Level::Debug) => Level::Debug1,
+        (_, log::Level::Trace) => Level::Debug5,
+    }
+}
+
+/// The moment so many microseconds after 2000-01-01.
+fn moment(micros: i64) -> Timestamp {
+    const EPOCH_MICROS: i64 = 946_684_800_000_000;
+    Timestamp::from_microsecond(micros.saturating_add(EPOCH_MICROS)).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// Counts a line of one form, and says which it is.
+fn next_line(entry: &Entry<'_>, form: usize) -> u64 {
+    let lines = match &entry.report.session {
+        Some(session) => &session.identity.lines,
+        None => &entry.process.lines,
+    };
+    lines[form].fetch_add(1, Ordering::Relaxed) + 1
+}
