@@ -306,7 +306,7 @@ fn run_here(
         let ends_early = is_last && only_first && is_query;
         let first_check = state.next_check.get();
         let result = Nested::run(run, &planned, arguments, &mut |_, row| {
-            if is_last && !(only_first && !rows.is_empty()) {
+            if is_last && (!only_first || rows.is_empty()) {
                 rows.push(row.to_vec());
             }
             Ok(if ends_early { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
