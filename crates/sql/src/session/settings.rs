@@ -8,8 +8,6 @@ use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
 use engine::{DelayPolicy, DelaySetting, Isolation};
 
-use rustc_hash::FxHashSet;
-
 use super::state::SessionState;
 use super::tcp::TcpTimes;
 use crate::client::{Client, Severity};
@@ -170,53 +168,54 @@ fn invalid_value(name: &str, text: &str) -> Error {
 
 /// Reads `DateStyle`: an output style, an order, or both.
 fn date_style(text: &str) -> Result<(DateStyle, DateOrder)> {
-    let (mut style, mut order) = (None, None);
-    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-        let lower = word.to_ascii_lowercase();
-        match lower.as_str() {
-            "iso" => style = Some(DateStyle::Iso),
-            "sql" => style = Some(DateStyle::Sql),
-            "postgres" => style = Some(DateStyle::Postgres),
-            "german" => {
-                style = Some(DateStyle::German);
-                order = order.or(Some(DateOrder::Dmy));
-            }
-            "ymd" => order = Some(DateOrder::Ymd),
-            "dmy" | "euro" | "european" => order = Some(DateOrder::Dmy),
-            "mdy" | "us" | "noneuro" | "noneuropean" => order = Some(DateOrder::Mdy),
-            "default" => {}
-            _ => return Err(invalid_value("DateStyle", text).detail(format!("Unrecognized key word: \"{word}\"."))),
-        }
-    }
+    let (style, order) = parts_of_date_style(text)?;
     Ok((style.unwrap_or_default(), order.unwrap_or_default()))
+}
+
+/// The style and the order that the key words name or bring with them.
+///
+/// # Errors
+/// 22023 for other words, and for two styles or orders.
+fn parts_of_date_style(text: &str) -> Result<(Option<DateStyle>, Option<DateOrder>)> {
+    let (mut style, mut order) = (None, None);
+    // They hold if no other word names a style or an order.
+    let (mut implied_style, mut implied_order) = (None, None);
+    let wrong = |detail: String| invalid_value("DateStyle", text).detail(detail);
+    for word in text.split(',').map(|word| word.trim().to_ascii_lowercase()).filter(|word| !word.is_empty()) {
+        let (own_style, own_order) = match word.as_str() {
+            "iso" => (Some(DateStyle::Iso), None),
+            "sql" => (Some(DateStyle::Sql), None),
+            "german" => {
+                implied_order = Some(DateOrder::Dmy);
+                (Some(DateStyle::German), None)
+            }
+            "ymd" => (None, Some(DateOrder::Ymd)),
+            "dmy" => (None, Some(DateOrder::Dmy)),
+            "mdy" | "us" => (None, Some(DateOrder::Mdy)),
+            "default" => {
+                (implied_style, implied_order) = (Some(DateStyle::default()), Some(DateOrder::default()));
+                (None, None)
+            }
+            // Of these, PostgreSQL looks at the beginning only.
+            word if word.starts_with("postgres") => (Some(DateStyle::Postgres), None),
+            word if word.starts_with("euro") => (None, Some(DateOrder::Dmy)),
+            word if word.starts_with("noneuro") => (None, Some(DateOrder::Mdy)),
+            _ => return Err(wrong(format!("Unrecognized key word: \"{word}\"."))),
+        };
+        let differs = own_style.is_some() && style.is_some() && own_style != style
+            || own_order.is_some() && order.is_some() && own_order != order;
+        if differs {
+            return Err(wrong("Conflicting \"datestyle\" specifications.".to_owned()));
+        }
+        (style, order) = (own_style.or(style), own_order.or(order));
+    }
+    Ok((style.or(implied_style), order.or(implied_order)))
 }
 
 /// Completes a partial `DateStyle` from the present one, and names it as PostgreSQL does.
 fn canonical_date_style(text: &str, present: &FormatSettings) -> Result<String> {
-    let (mut style, mut order) = date_style(text)?;
-    let lower = text.to_ascii_lowercase();
-    let names = |words: &[&str]| lower.split(',').map(str::trim).any(|word| words.contains(&word));
-    let all = lower.split(',').map(str::trim);
-    let styles: FxHashSet<&str> =
-        all.clone().filter(|word| ["iso", "sql", "postgres", "german"].contains(word)).collect();
-    let orders_said: FxHashSet<u8> = all
-        .filter_map(|word| match word {
-            "ymd" => Some(0),
-            "dmy" | "euro" | "european" => Some(1),
-            "mdy" | "us" | "noneuro" | "noneuropean" => Some(2),
-            _ => None,
-        })
-        .collect();
-    if styles.len() > 1 || orders_said.len() > 1 {
-        return Err(invalid_value("DateStyle", text).detail("Conflicting \"datestyle\" specifications."));
-    }
-    if !names(&["iso", "sql", "postgres", "german", "default"]) {
-        style = present.date_style;
-    }
-    let orders = ["ymd", "dmy", "mdy", "euro", "european", "us", "noneuro", "noneuropean", "german", "default"];
-    if !names(&orders) {
-        order = present.date_order;
-    }
+    let (style, order) = parts_of_date_style(text)?;
+    let (style, order) = (style.unwrap_or(present.date_style), order.unwrap_or(present.date_order));
     let style = match style {
         DateStyle::Iso => "ISO",
         DateStyle::Sql => "SQL",
