@@ -19,7 +19,8 @@ use crate::plan::OutputColumn;
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
 use crate::tree::{
-    self, CreateView, CteStatement, Expr, ExprKind, FromItem, Name, Query, QueryBody, Statement, Target,
+    self, CreateView, CteStatement, Expr, ExprKind, FromItem, Name, Query, QueryBody, Statement, TablePersistence,
+    Target,
 };
 use crate::types;
 
@@ -37,7 +38,8 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
         let message = format!("tables can have at most {COLUMNS_MAX} columns");
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
     }
-    if persistence != Persistence::Temporary && reads_temporary(ddl, &scope) {
+    // Also where the schema is named, which PostgreSQL doesn't look at yet.
+    if create.persistence != TablePersistence::Temporary && reads_temporary(ddl, &scope) {
         let message = format!("view \"{}\" will be a temporary view", create.name.name);
         ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
         (schema, persistence) = (temporary::schema(ddl)?, Persistence::Temporary);

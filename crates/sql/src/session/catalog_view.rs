@@ -145,6 +145,7 @@ impl CatalogView {
         let built_in = match name {
             "pg_catalog" => Some(PG_CATALOG_SCHEMA),
             "information_schema" => Some(INFORMATION_SCHEMA),
+            "pg_temp" => self.0.temporary,
             _ => None,
         };
         built_in
