@@ -89,6 +89,20 @@ fn make_row<'p>(cte: CteId, to_the_end: bool, run: &mut Run<'_, 'p>) -> Result<b
     Ok(made)
 }
 
+/// Runs those common table expressions to their end that change rows, as nobody reads on. The last comes first, as it may read those
+/// before it.
+///
+/// # Errors
+/// Whatever they raise.
+pub fn run_changes_of_ctes(run: &mut Run<'_, '_>) -> Result<()> {
+    for number in (0..run.locals.ctes.len()).rev() {
+        if run.locals.ctes[number].modifies {
+            make_row(CteId(number as u32), true, run)?;
+        }
+    }
+    Ok(())
+}
+
 /// The rows of a common table expression.
 pub struct CteRows<'p> {
     cte: CteId,

@@ -64,6 +64,7 @@ use crate::session::{CatalogView, SessionState};
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
 use cte::CteState;
+pub use cte::run_changes_of_ctes;
 use subquery::SubqueryState;
 
 /// One node of a running plan.

@@ -738,7 +738,7 @@ pub struct Nested;
 
 impl Nested {
     /// Runs a planned query, whose locks are taken, within the statement in progress, giving each row to `row` until it says
-    /// to stop. The number of rows given, or changed if it gives none.
+    /// to stop. The number of rows given, or changed if it gives none. Everything that the query changes is changed, also after a stop.
     ///
     /// # Errors
     /// Whatever the query raises.
@@ -754,10 +754,13 @@ impl Nested {
         let mut locals = Locals::new(&planned.statement);
         let mut root = executor::build_to_run(plan, &mut locals)?;
         let mut inner = run.with_locals(parameters, &mut locals);
-        let mut count = 0u64;
+        let (mut count, mut has_stopped) = (0u64, false);
         while root.next(&mut inner)? {
             count += 1;
-            if row(&mut inner, root.row())?.is_break() {
+            has_stopped = has_stopped || row(&mut inner, root.row())?.is_break();
+            // A change runs to its end, whether or not somebody wants its rows.
+            if has_stopped && planned.statement.command == Command::Select {
+                executor::run_changes_of_ctes(&mut inner)?;
                 break;
             }
         }
