@@ -148,6 +148,9 @@ fn group_number(group: &str) -> Result<Option<u32>> {
     }
 }
 
+/// A lock file is no longer than this: paths have 4,096 bytes at most.
+const LOCK_BYTES_MAX: u64 = 16 << 10;
+
 /// Tries to make the lock file so often: another server may be about to write or to remove its own.
 const LOCK_ATTEMPTS: usize = 100;
 
@@ -178,7 +181,7 @@ fn take_lock(lock: &Path, socket: &Path, port: u16, options: &SocketOptions) -> 
             Err(_) => {}
         }
         let mut found = String::new();
-        match File::open(lock).and_then(|mut file| file.read_to_string(&mut found)) {
+        match File::open(lock).and_then(|file| file.take(LOCK_BYTES_MAX).read_to_string(&mut found)) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(failed("could not read", &error)),
             Ok(_) => {}
@@ -190,7 +193,8 @@ fn take_lock(lock: &Path, socket: &Path, port: u16, options: &SocketOptions) -> 
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             }
-            let message = format!("bogus data in lock file \"{}\": \"{found}\"", lock.display());
+            let first_line = found.lines().next().unwrap_or_default();
+            let message = format!("bogus data in lock file \"{}\": \"{first_line}\"", lock.display());
             return Err(Error::new(sqlstate::LOCK_FILE_EXISTS, message).hint("Remove it if no server is running."));
         };
         if holder.unsigned_abs() != own && is_alive(holder.saturating_abs()) {
