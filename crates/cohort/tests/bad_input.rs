@@ -214,7 +214,8 @@ fn expressions_that_inlining_makes_deep() {
 fn statements_with_deep_plans_work_or_are_refused() {
     let windows = |count: u32, between: &str| {
         let windows: Vec<String> = (0..count).map(|number| format!("sum(a) over (order by b, {number})")).collect();
-        format!("select count(*) from (select {} from wide) s", windows.join(between))
+        // The whole row is read: what nobody reads is not computed.
+        format!("select count(s) from (select {} from wide) s", windows.join(between))
     };
     let chain = |count: u32, how: &str| {
         let from = |number: u32| number.checked_sub(1).map_or("wide".to_owned(), |before| format!("c{before}"));
