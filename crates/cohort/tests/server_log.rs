@@ -520,6 +520,18 @@ fn the_log_is_postgresqls() {
     assert!(both.found.is_empty(), "{}", both.found);
 }
 
+/// Anybody may send such a name, also without a password.
+#[test]
+fn the_names_of_a_client_begin_no_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["log_line_prefix=%u@%d/%a "]);
+    let mut config: postgres::Config = server.url().parse().unwrap();
+    config.user("no\nLOG:  forged").dbname("no\nLOG:  forged");
+    assert!(config.connect(postgres::NoTls).is_err());
+    server.wait_for_log("no?LOG:  forged@no?LOG:  forged/[unknown] FATAL:  role ");
+    assert!(!server.log().lines().any(|line| line.starts_with("LOG:  forged")), "{}", server.log());
+}
+
 /// A commit must not wait for somebody to read the log.
 #[test]
 fn a_log_that_nobody_reads_stops_no_commit() {

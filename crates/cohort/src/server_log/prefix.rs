@@ -43,7 +43,8 @@ fn pad(value: &str, width: i32, out: &mut String) {
 fn value(entry: &Entry<'_>, format: &Format, escape: char, number: u64) -> Option<String> {
     let session = entry.report.session.as_ref();
     let or_unknown = |value: Option<&str>| match value {
-        Some(value) if !value.is_empty() => value.to_owned(),
+        // Clients choose these names. An end of line among them would begin a line that nobody has reported.
+        Some(value) if !value.is_empty() => value.replace(char::is_control, "?"),
         _ => "[unknown]".to_owned(),
     };
     // A session has a name to be unknown; the server's own threads have none.
