@@ -106,7 +106,7 @@ fn correlated_subqueries_read_outer_values() {
     world.expect(
         "select id from people p where exists (select 1 from people q where q.boss = p.id and exists \
          (select 1 from events e where e.account = p.id and e.id = q.id))",
-        "SeqScan p [id] where <exists correlated o0 := #0: Project 1 /  NestedLoop Semi o1 := #0 /    SeqScan q [id, boss] \
+        "SeqScan p [id] where <exists correlated o0 := #0: Project /  NestedLoop Semi o1 := #0 /    SeqScan q [id, boss] \
          where (#1 = o0) /    IndexPoint e by events_pkey = (o1) [account] where (#0 = o0)>",
     );
 }
