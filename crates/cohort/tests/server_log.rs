@@ -500,7 +500,7 @@ fn the_log_is_postgresqls() {
         ] {
             holder.simple(&format!("begin; {holds}"));
             waiter.send(wants);
-            std::thread::sleep(Duration::from_millis(400));
+            std::thread::sleep(Duration::from_secs(1));
             holder.simple("commit");
             waiter.answer();
         }
