@@ -207,3 +207,33 @@ fn the_documentation_lists_the_settings_without_effect() {
     let listed: Vec<&str> = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
     assert_eq!(listed, without_effect, "docs/compatibility.md on the left, the code on the right");
 }
+
+/// The total cost that EXPLAIN tells of a query.
+fn cost(client: &mut Client, query: &str) -> f64 {
+    let plan: String = client.query(&format!("explain {query}"), &[]).unwrap()[0].get(0);
+    plan.split_once("..").unwrap().1.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn each_cost_of_the_planner_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    client
+        .batch_execute("create table t as select g as a, repeat('x', 100) as b from generate_series(1, 10000) g; create index on t (a); analyze t")
+        .unwrap();
+    let (scan, look) = ("select b from t where b <> 'y'", "select b from t where a < 100");
+    for (name, query, other_method) in [
+        ("seq_page_cost", scan, "indexscan"),
+        ("cpu_tuple_cost", scan, "indexscan"),
+        ("cpu_operator_cost", scan, "indexscan"),
+        ("random_page_cost", look, "seqscan"),
+        ("cpu_index_tuple_cost", look, "seqscan"),
+    ] {
+        client.batch_execute(&format!("reset all; set enable_{other_method} = off")).unwrap();
+        let usual = cost(&mut client, query);
+        client.batch_execute(&format!("set {name} = 50")).unwrap();
+        let dear = cost(&mut client, query);
+        assert!(dear > usual * 2.0, "{name}: {dear} instead of {usual}");
+    }
+}

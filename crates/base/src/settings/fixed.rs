@@ -1,9 +1,9 @@
-//! Settings whose other values would matter and are not obeyed: they keep their defaults.
+//! Settings of which Cohort implements only the default value, though others would matter.
 
 use super::{Id, Value};
 use crate::error::{Error, Result};
 
-/// Whether the setting keeps its default, since nothing does yet what its other values ask for.
+/// Whether Cohort implements only the default value of the setting.
 pub fn is_fixed(id: Id) -> bool {
     matches!(
         id,
@@ -11,10 +11,8 @@ pub fn is_fixed(id: Id) -> bool {
             | Id::ArchiveCommand
             | Id::ArchiveLibrary
             | Id::ArchiveMode
+            | Id::BacktraceFunctions
             | Id::Bonjour
-            | Id::CpuIndexTupleCost
-            | Id::CpuOperatorCost
-            | Id::CpuTupleCost
             | Id::DataSyncRetry
             | Id::DbUserNamespace
             | Id::ExitOnError
@@ -66,5 +64,5 @@ pub(super) fn check(id: Id, value: &Value) -> Result<()> {
     }
     let name = id.definition().name;
     Err(Error::unsupported(format!("parameter \"{name}\" can only have its default value"))
-        .detail("Nothing does what other values ask for."))
+        .detail("Cohort implements only the default value."))
 }

@@ -143,6 +143,7 @@ settings! {
     AutovacuumWorkMem "autovacuum_work_mem" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "-1", Sighup, "Resource Usage / Memory", "Memory of each background vacuum.";
     BackendFlushAfter "backend_flush_after" Kind::Integer { minimum: 0, maximum: 256, unit: Unit::Pages, words: &[] }, "0", User, "Resource Usage / Asynchronous Behavior", "Pages after which a session's writes are handed to the disk.";
     BackslashQuote "backslash_quote" Kind::Enum(&["safe_encoding", "on", "off"]), "safe_encoding", User, "Compatibility", "Whether \\' is allowed in string literals.";
+    BacktraceFunctions "backtrace_functions" Kind::Text, "", Superuser, "Developer Options", "Logs the calls that led to an error in one of these functions.";
     BgwriterDelay "bgwriter_delay" Kind::Integer { minimum: 10, maximum: 10000, unit: Unit::Milliseconds, words: &[] }, "200", Sighup, "Resource Usage / Background Writer", "Time between two rounds of the background writer.";
     BgwriterFlushAfter "bgwriter_flush_after" Kind::Integer { minimum: 0, maximum: 256, unit: Unit::Pages, words: &[] }, "64", Sighup, "Resource Usage / Background Writer", "Pages after which the background writer's writes are handed to the disk.";
     BgwriterLruMaxpages "bgwriter_lru_maxpages" Kind::Integer { minimum: 0, maximum: 1073741823, unit: Unit::None, words: &[] }, "100", Sighup, "Resource Usage / Background Writer", "Most pages that the background writer writes in a round.";
@@ -217,6 +218,7 @@ settings! {
     EnableSort "enable_sort" Kind::Bool, "on", User, "Query Tuning", "Enables the planner's use of sort plans where there are such.";
     EnableTidscan "enable_tidscan" Kind::Bool, "on", User, "Query Tuning", "Enables the planner's use of tidscan plans where there are such.";
     EscapeStringWarning "escape_string_warning" Kind::Bool, "on", User, "Compatibility", "Warns about backslash escapes in ordinary string literals.";
+    EventSource "event_source" Kind::Text, "PostgreSQL", Postmaster, "Reporting and Logging", "Sets the name of the program in the event log of Windows.";
     ExitOnError "exit_on_error" Kind::Bool, "off", User, "Error Handling", "Ends the session on any error.";
     ExtraFloatDigits "extra_float_digits" Kind::Integer { minimum: -15, maximum: 3, unit: Unit::None, words: &[] }, "1", User, "Client Connection Defaults", "Sets the number of digits displayed for floating-point values.";
     ForceParallelMode "force_parallel_mode" Kind::Enum(&["off", "on", "regress"]), "off", User, "Query Tuning", "Accepted for compatibility.";
@@ -406,6 +408,10 @@ settings! {
     SynchronizeSeqscans "synchronize_seqscans" Kind::Bool, "on", User, "Compatibility", "Accepted for compatibility.";
     SynchronousCommit "synchronous_commit" Kind::Enum(&["on", "off", "local", "remote_write", "remote_apply"]), "on", User, "Write-Ahead Log", "Whether a commit's reply waits for the disk.";
     SynchronousStandbyNames "synchronous_standby_names" Kind::Text, "", Sighup, "Replication / Primary Server", "Standbys that a commit waits for.";
+    SyslogFacility "syslog_facility" Kind::Enum(&["local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"]), "local0", Sighup, "Reporting and Logging", "Sets the facility of messages in syslog.";
+    SyslogIdent "syslog_ident" Kind::Text, "postgres", Sighup, "Reporting and Logging", "Sets the name of the program in syslog.";
+    SyslogSequenceNumbers "syslog_sequence_numbers" Kind::Bool, "on", Sighup, "Reporting and Logging", "Numbers the messages in syslog.";
+    SyslogSplitMessages "syslog_split_messages" Kind::Bool, "on", Sighup, "Reporting and Logging", "Splits the messages in syslog by lines.";
     TcpKeepalivesCount "tcp_keepalives_count" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::None, words: &[] }, "0", User, "Connections and Authentication", "Unanswered TCP keepalives after which a connection counts as lost; 0 for the system's default.";
     TcpKeepalivesIdle "tcp_keepalives_idle" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "0", User, "Connections and Authentication", "Time for which a connection is silent before a TCP keepalive is sent; 0 for the system's default.";
     TcpKeepalivesInterval "tcp_keepalives_interval" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "0", User, "Connections and Authentication", "Time between TCP keepalives that are not answered; 0 for the system's default.";
@@ -416,6 +422,7 @@ settings! {
     Timezone "TimeZone" Kind::Text, "Etc/UTC", User, "Client Connection Defaults", "Sets the time zone for displaying and interpreting time stamps.";
     TimezoneAbbreviations "timezone_abbreviations" Kind::Text, "Default", User, "Client Connection Defaults", "Accepted for compatibility.";
     TraceNotify "trace_notify" Kind::Bool, "off", User, "Developer Options", "Tells of LISTEN and NOTIFY in the log.";
+    TraceRecoveryMessages "trace_recovery_messages" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]), "log", Sighup, "Developer Options", "Logs details of recovery.";
     TraceSort "trace_sort" Kind::Bool, "off", User, "Developer Options", "Tells of sorts in the log.";
     TrackActivities "track_activities" Kind::Bool, "on", Superuser, "Reporting and Logging", "Collects information about executing commands.";
     TrackActivityQuerySize "track_activity_query_size" Kind::Integer { minimum: 100, maximum: 1048576, unit: Unit::Bytes, words: &[] }, "1kB", Postmaster, "Reporting and Logging", "Sets the size reserved for pg_stat_activity.query, in bytes.";

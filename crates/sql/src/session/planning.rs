@@ -9,6 +9,7 @@ use engine::catalog::TableDef;
 
 use super::catalog_view::CatalogView;
 use super::plan_cache::Planned;
+use super::settings::planner_costs;
 use super::state::SessionState;
 use crate::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
 use crate::catalogs::user_types;
@@ -223,10 +224,8 @@ impl<'a> Environment<'a> {
 
 fn planner_settings(state: &SessionState) -> PlannerSettings {
     let is_on = |id: Id| state.setting(id).as_bool();
-    let cost = |id: Id, default: f64| match state.setting(id) {
-        base::settings::Value::Float(cost) => cost,
-        _ => default,
-    };
+    let [seq_page_cost, random_page_cost, cpu_tuple_cost, cpu_index_tuple_cost, cpu_operator_cost] =
+        planner_costs(&state.settings.borrow());
     PlannerSettings {
         oldest_snapshot: state.engine().oldest_snapshot(),
         enable_seqscan: is_on(Id::EnableSeqscan),
@@ -237,8 +236,11 @@ fn planner_settings(state: &SessionState) -> PlannerSettings {
         enable_sort: is_on(Id::EnableSort),
         transform_null_equals: is_on(Id::TransformNullEquals),
         in_replica: state.is_in_replica(),
-        seq_page_cost: cost(Id::SeqPageCost, 1.0),
-        random_page_cost: cost(Id::RandomPageCost, 4.0),
+        seq_page_cost,
+        random_page_cost,
+        cpu_tuple_cost,
+        cpu_index_tuple_cost,
+        cpu_operator_cost,
         ..PlannerSettings::default()
     }
 }

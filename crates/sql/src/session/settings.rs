@@ -10,6 +10,7 @@ use engine::{DelayPolicy, DelaySetting, Isolation};
 
 use super::state::SessionState;
 use super::tcp::TcpTimes;
+use crate::binder::PlannerSettings;
 use crate::client::{Client, Severity};
 use crate::commands::AutoExplain;
 use crate::privileges;
@@ -109,14 +110,28 @@ fn planner_choices(settings: &SessionSettings) -> Option<String> {
         Id::EnableSort,
     ];
     let methods = methods.map(|id| settings.get(id).as_bool());
-    let costs = [(Id::SeqPageCost, 1.0), (Id::RandomPageCost, 4.0)].map(|(id, default)| match settings.get(id) {
-        Setting::Float(cost) => cost,
-        _ => default,
-    });
+    let costs = planner_costs(settings);
+    let usual = PlannerSettings::default();
+    let usual_costs = [
+        usual.seq_page_cost,
+        usual.random_page_cost,
+        usual.cpu_tuple_cost,
+        usual.cpu_index_tuple_cost,
+        usual.cpu_operator_cost,
+    ];
     let nulls_equal = settings.get(Id::TransformNullEquals).as_bool();
     let in_replica = is_in_replica(settings);
-    (methods.contains(&false) || costs != [1.0, 4.0] || nulls_equal || in_replica)
+    (methods.contains(&false) || costs != usual_costs || nulls_equal || in_replica)
         .then(|| format!("{methods:?} {costs:?} {nulls_equal} {in_replica}"))
+}
+
+/// The costs that the planner counts with: of a page in order and out of order, a row, an entry of an index, and an operator.
+pub(super) fn planner_costs(settings: &SessionSettings) -> [f64; 5] {
+    let ids = [Id::SeqPageCost, Id::RandomPageCost, Id::CpuTupleCost, Id::CpuIndexTupleCost, Id::CpuOperatorCost];
+    ids.map(|id| match settings.get(id) {
+        Setting::Float(cost) => cost,
+        other => unreachable!("a cost is a number: {other:?}"),
+    })
 }
 
 /// Whether `session_replication_role` is `replica`.
