@@ -137,7 +137,7 @@ fn a_server_takes_no_socket_from_another_one() {
     let list = format!("{},{}", shared.path().display(), second.path().display());
     let mut other = Process::start(second.path(), &["--port", &port, "--host", "", "--socket-dir", &list]);
     other.wait_until_up();
-    assert!(other.log().contains("warning"), "{}", other.log());
+    assert!(other.log().contains("WARNING:  another server answers"), "{}", other.log());
     assert_eq!(holder(shared.path()), lock);
     let connect = |folder: &Path| {
         let url = format!("host={} port={port} user=postgres", folder.display());

@@ -64,7 +64,7 @@ impl SocketOptions {
 
 fn warn(error: &Error) {
     let hint = error.fields().hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    eprintln!("cohort: warning: {}{hint}", error.message());
+    log::warn!("{}{hint}", error.message());
 }
 
 /// A socket's file and its lock file. Dropped, it removes both.
@@ -214,7 +214,7 @@ fn take_lock(lock: &Path, socket: &Path, port: u16, options: &SocketOptions) -> 
     Err(Error::new(sqlstate::LOCK_FILE_EXISTS, format!("lock file \"{}\" is made again and again", lock.display())))
 }
 
-/// Whether a process of this number runs. One that has ended, and whose end its parent has not taken note of, doesn't.
+/// Whether a process of this number runs. A zombie does not run.
 fn is_alive(number: i32) -> bool {
     let Some(pid) = Pid::from_raw(number) else { return false };
     let exists = match test_kill_process(pid) {
