@@ -128,10 +128,18 @@ impl Outgoing {
 
     /// Moves what is unsent to the front if enough has been sent. To be called when something is to be appended: an answer that is
     /// complete leaves from where it is.
+    #[inline]
     fn make_room(&mut self) {
+        if self.sent >= MOVED_BYTES_MIN {
+            self.move_to_front();
+        }
+    }
+
+    #[cold]
+    fn move_to_front(&mut self) {
         // As many bytes have left since the last move as are moved now, or several times as many. So each byte is moved once on
         // average at most, however many the client has still to read.
-        if self.sent >= MOVED_BYTES_MIN && self.sent >= self.sent_before_move() {
+        if self.sent >= self.sent_before_move() {
             self.bytes.drain(..self.sent);
             for gate in &mut self.gates {
                 gate.offset -= self.sent;
