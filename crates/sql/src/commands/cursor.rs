@@ -1,4 +1,4 @@
-//! PREPARE and EXECUTE, and cursors.
+//! Cursors.
 //!
 //! A cursor runs under the snapshot of its DECLARE. It keeps the rows it has given if it was declared SCROLL; one that
 //! did not say goes back by beginning again under the same snapshot. A holdable one gathers all its rows when its
@@ -6,234 +6,20 @@
 
 use std::sync::Arc;
 
-use base::{Error, Lsn, Oid, Result, sqlstate};
+use base::{Error, Result, sqlstate};
 use engine::catalog::Persistence;
 use engine::{LockMode, PortalSnapshot};
 
-use crate::binder::{self, Parameters, VariableNames};
-use crate::client::{Client, Formats, OutgoingRow, Severity};
+use crate::binder::{Parameters, VariableNames};
+use crate::client::{Client, Formats};
 use crate::executor::{
-    CursorPlace, Due, Locals, RowStore, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
+    CursorPlace, Due, RowStore, StoreReader, run_pending_checks, sort_memory_bytes, work_memory_bytes,
 };
-use crate::parser::character_position;
-use crate::plan::{Node, OutputColumn, Plan, StatementKind};
+use crate::plan::{Node, Plan, StatementKind};
 use crate::session::planning::Environment;
-use crate::session::{
-    Instance, Nested, Opening, Planned, Portal, Prepared, Progress, Running, SessionState, SqlSession, UtilityOutput,
-    cannot_run, new_run,
-};
-use crate::tree::{
-    CteStatement, DeclareCursor, Execute, Fetch, FetchDirection, LockStrength, ParsedStatement, Prepare, Statement,
-    With,
-};
-use crate::types::{self, SqlType, Value};
-
-/// PREPARE.
-pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
-    let state = session.state();
-    if !matches!(
-        prepare.statement,
-        Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
-    ) {
-        return Err(Error::new(
-            sqlstate::INVALID_PREPARED_STATEMENT_DEFINITION,
-            "utility statements cannot be prepared",
-        ));
-    }
-    let name = prepare.name.as_str();
-    if state.prepared.borrow().contains_key(name) {
-        return Err(Error::new(
-            sqlstate::DUPLICATE_PREPARED_STATEMENT,
-            format!("prepared statement \"{name}\" already exists"),
-        ));
-    }
-    let environment = Environment::new(state, &state.catalog());
-    let types = prepare
-        .types
-        .iter()
-        .map(|name| environment.with_context(text, |context| binder::definition_type(context, name)))
-        .map(|sql_type| sql_type.map(|sql_type| sql_type.oid))
-        .collect::<Result<Vec<Oid>>>()?;
-    let tree = ParsedStatement { statement: prepare.statement.clone(), start: 0, end: text.len(), depth: 0 };
-    let prepared = Prepared::new(state, name, Arc::clone(text), Some(Arc::new(tree)), &types, true)?;
-    state.prepared.borrow_mut().insert(name.to_owned(), Arc::new(prepared));
-    Ok(UtilityOutput::tag("PREPARE"))
-}
-
-fn prepared(state: &SessionState, name: &str) -> Result<Arc<Prepared>> {
-    state.prepared.borrow().get(name).cloned().ok_or_else(|| {
-        let message = format!("prepared statement \"{name}\" does not exist");
-        Error::new(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
-    })
-}
-
-/// The plan that EXECUTE runs, and the values of its parameters.
-///
-/// # Errors
-/// 26000 for an unknown statement; 42601 and 42804 for parameters that don't fit.
-pub(super) fn plan_of_execute(
-    state: &SessionState,
-    text: &str,
-    execute: &Execute,
-    client: &mut dyn Client,
-) -> Result<(Arc<Planned>, Vec<Value>)> {
-    let prepared = prepared(state, &execute.name)?;
-    let planned = prepared.plan(state)?;
-    let values = parameter_values(state, text, execute, &planned.statement.parameters, client)?;
-    let planned = prepared.plan_for(state, planned, &values)?;
-    Ok((planned, values))
-}
-
-fn parameter_values(
-    state: &SessionState,
-    text: &str,
-    execute: &Execute,
-    types: &[SqlType],
-    client: &mut dyn Client,
-) -> Result<Vec<Value>> {
-    if execute.parameters.len() != types.len() {
-        let message = format!("wrong number of parameters for prepared statement \"{}\"", execute.name);
-        let detail = format!("Expected {} parameters but got {}.", types.len(), execute.parameters.len());
-        return Err(Error::new(sqlstate::SYNTAX_ERROR, message).detail(detail));
-    }
-    if types.is_empty() {
-        return Ok(Vec::new());
-    }
-    let view = state.catalog();
-    let environment = Environment::new(state, &view);
-    let mut bound = Vec::with_capacity(types.len());
-    for (number, (expr, sql_type)) in execute.parameters.iter().zip(types).enumerate() {
-        let mut none = Parameters::fixed(Vec::new());
-        let found = environment.with_context(text, |context| binder::scalar(expr, None, context, &mut none))?;
-        let coerced =
-            environment.with_rights(text, |context| binder::scalar(expr, Some(*sql_type), context, &mut none));
-        bound.push(coerced.map_err(|error| {
-            if error.sqlstate() != sqlstate::CANNOT_COERCE {
-                return error;
-            }
-            let message = format!(
-                "parameter ${} of type {} cannot be coerced to the expected type {}",
-                number + 1,
-                types::format_type_name(&view, found.sql_type.oid),
-                types::format_type_name(&view, sql_type.oid)
-            );
-            let error = Error::new(sqlstate::DATATYPE_MISMATCH, message)
-                .hint("You will need to rewrite or cast the expression.");
-            match character_position(text, expr.location) {
-                Some(position) => error.at(position),
-                None => error,
-            }
-        })?);
-    }
-    state.engine().push_snapshot()?;
-    let mut locals = Locals::for_expression();
-    let mut run = new_run(state, client, &[], &mut locals);
-    let values = bound.iter().map(|expr| evaluate(expr, &[], &mut run)).collect();
-    drop(run);
-    state.engine().pop_snapshot();
-    values
-}
-
-/// EXECUTE.
-pub fn execute(
-    session: &mut SqlSession,
-    execute: &Execute,
-    text: &str,
-    client: &mut dyn Client,
-) -> Result<UtilityOutput> {
-    let prepared = prepared(session.state(), &execute.name)?;
-    let (planned, parameters) = plan_of_execute(session.state(), text, execute, client)?;
-    let gives_rows = planned.gives_rows();
-    let mut portal = Portal {
-        planned: Some(planned),
-        text: Arc::clone(&prepared.text),
-        parameters,
-        formats: Formats::default(),
-        progress: Progress::Ready,
-        prepared: Some(prepared),
-        tree: None,
-        depth: session.savepoint_depth(),
-        listed: None,
-    };
-    let (rows, tag) = session.gather_rest(&mut portal, client)?;
-    Ok(UtilityOutput { tag, rows: gives_rows.then_some(rows) })
-}
-
-impl SqlSession {
-    /// Runs a portal to its end. Gives the rows that are left of it, and its tag.
-    ///
-    /// # Errors
-    /// Those of its statement.
-    pub(crate) fn gather_rest(&mut self, portal: &mut Portal, client: &mut dyn Client) -> Result<(RowStore, String)> {
-        let state = self.state();
-        let (instance, limit_bytes) = (Arc::clone(&state.instance), work_memory_bytes(state));
-        let mut collector = RowCollector { client, rows: RowStore::default(), instance, limit_bytes };
-        let tag = self.run_some(portal, 0, &mut collector)?.unwrap_or_default();
-        Ok((collector.rows, tag))
-    }
-}
-
-/// DEALLOCATE.
-pub fn deallocate(session: &mut SqlSession, name: Option<&str>) -> Result<UtilityOutput> {
-    let state = session.state();
-    match name {
-        None => {
-            state.prepared.borrow_mut().clear();
-            Ok(UtilityOutput::tag("DEALLOCATE ALL"))
-        }
-        Some(name) => {
-            prepared(state, name)?;
-            state.prepared.borrow_mut().remove(name);
-            Ok(UtilityOutput::tag("DEALLOCATE"))
-        }
-    }
-}
-
-/// The shape of a statement's result.
-pub struct ResultShape {
-    /// Its columns.
-    pub columns: Vec<OutputColumn>,
-    /// It gives rows, though they may have no columns.
-    pub gives_rows: bool,
-}
-
-impl ResultShape {
-    fn of(planned: &Planned) -> ResultShape {
-        ResultShape { columns: planned.statement.columns.clone(), gives_rows: planned.gives_rows() }
-    }
-}
-
-/// The columns of the utility statements whose columns depend on the session: EXECUTE, FETCH and CALL.
-///
-/// # Errors
-/// 26000 for an unknown statement; those of resolving a procedure.
-pub fn session_columns(
-    state: &SessionState,
-    text: &str,
-    statement: &Statement,
-    parameters: &[SqlType],
-) -> Result<Option<ResultShape>> {
-    match statement {
-        Statement::Execute(execute) => {
-            // A missing statement is reported at execution, not here.
-            let Ok(prepared) = prepared(state, &execute.name) else { return Ok(None) };
-            Ok(Some(ResultShape::of(&*prepared.plan(state)?)))
-        }
-        Statement::Fetch(fetch) if !fetch.is_move => {
-            let cursors = state.cursors.borrow();
-            let planned = match cursors.get(fetch.cursor.as_str()) {
-                Some(cursor) => Some(Arc::clone(&cursor.planned)),
-                None => state.portals.plan_with_rows(&fetch.cursor),
-            };
-            Ok(planned.as_deref().map(ResultShape::of))
-        }
-        Statement::Call(call) => {
-            let columns = super::function::columns_of_call(state, text, call, parameters)?;
-            Ok(Some(ResultShape { gives_rows: !columns.is_empty(), columns }))
-        }
-        _ => Ok(None),
-    }
-}
+use crate::session::{Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, new_run};
+use crate::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, LockStrength, Statement, With};
+use crate::types::Value;
 
 /// A cursor.
 pub struct Cursor {
@@ -797,55 +583,5 @@ pub fn close(state: &SessionState, name: Option<&str>) -> Result<UtilityOutput> 
     match name {
         Some(name) => state.close_cursor(name).map(|()| UtilityOutput::tag("CLOSE CURSOR")),
         None => state.close_all_cursors().map(|()| UtilityOutput::tag("CLOSE CURSOR ALL")),
-    }
-}
-
-/// Keeps rows instead of sending them; everything else goes on to the client.
-pub(super) struct RowCollector<'c> {
-    client: &'c mut dyn Client,
-    rows: RowStore,
-    instance: Arc<Instance>,
-    limit_bytes: usize,
-}
-
-impl Client for RowCollector<'_> {
-    fn require(&mut self, lsn: Lsn) {
-        self.client.require(lsn);
-    }
-
-    fn committed(&mut self, gate: Lsn, delay: engine::DelayPolicy) {
-        self.client.committed(gate, delay);
-    }
-
-    fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
-        self.rows.push_for(&self.instance, row.values, self.limit_bytes)
-    }
-
-    fn notice(&mut self, severity: Severity, notice: &Error) {
-        self.client.notice(severity, notice);
-    }
-
-    fn error(&mut self, error: &Error) {
-        self.client.error(error);
-    }
-
-    fn parameter_status(&mut self, name: &str, value: &str) {
-        self.client.parameter_status(name, value);
-    }
-
-    fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
-        self.client.notification(pid, channel, payload);
-    }
-
-    fn read_copy_data(&mut self) -> Result<Option<Vec<u8>>> {
-        self.client.read_copy_data()
-    }
-
-    fn wants_relief(&self) -> bool {
-        self.client.wants_relief()
-    }
-
-    fn relieve(&mut self) -> Result<()> {
-        self.client.relieve()
     }
 }

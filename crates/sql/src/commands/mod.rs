@@ -17,6 +17,7 @@ mod drop;
 mod explain;
 mod extension;
 mod function;
+mod gathered;
 mod grant;
 mod index;
 mod maintenance;
@@ -25,10 +26,12 @@ mod options;
 mod owned;
 mod ownership;
 mod parameters;
+mod prepared;
 mod properties;
 mod rename;
 mod reshape;
 mod restate;
+mod result_shape;
 mod rewrite;
 mod role;
 mod schema;
@@ -49,9 +52,10 @@ pub(crate) mod volatility;
 pub use class::{StatementClass, activity, class_of};
 pub use copy::fuzz_copy;
 pub(crate) use cursor::goes_backwards;
-pub use cursor::{Cursor, Given, ResultShape, session_columns};
+pub use cursor::{Cursor, Given};
 pub(crate) use explain::{AutoExplain, Watched};
 pub use parameters::parameter_types;
+pub use result_shape::{ResultShape, session_columns};
 
 use std::sync::Arc;
 
@@ -90,9 +94,9 @@ pub fn run(
         }
         Statement::Lock(lock) => maintenance::lock(session.state(), lock, client),
         Statement::Truncate(truncate) => maintenance::truncate(session.state(), truncate, client),
-        Statement::Prepare(prepare) => cursor::prepare(session, prepare, text),
-        Statement::Execute(execute) => cursor::execute(session, execute, text, client),
-        Statement::Deallocate(name) => cursor::deallocate(session, name.as_deref()),
+        Statement::Prepare(prepare) => prepared::prepare(session, prepare, text),
+        Statement::Execute(execute) => prepared::execute(session, execute, text, client),
+        Statement::Deallocate(name) => prepared::deallocate(session, name.as_deref()),
         Statement::DeclareCursor(declare) => cursor::declare_on_top(session, declare, planned, text, parameters),
         Statement::Fetch(fetch) => cursor::fetch_on_top(session, fetch, client),
         Statement::ClosePortal(name) => cursor::close_on_top(session, name.as_deref()),

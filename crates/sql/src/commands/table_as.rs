@@ -10,7 +10,7 @@ use engine::catalog::{Persistence, RelationKind, TableDef};
 use super::create_table::{already_there, check_tablespace, plain_table, set_options};
 use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
-use super::{cursor, plan_inner, stored_query, view};
+use super::{plan_inner, prepared, stored_query, view};
 use crate::binder::Parameters;
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, UtilityOutput, quote_identifier};
@@ -49,7 +49,7 @@ pub(super) fn create_from(
         (None, Statement::Execute(execute)) => {
             let mut locks = RelationLocks::default();
             loop {
-                let (planned, parameters) = cursor::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?;
+                let (planned, parameters) = prepared::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?;
                 if locks.take(ddl.state, &planned)? {
                     break (planned, parameters);
                 }

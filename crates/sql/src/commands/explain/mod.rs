@@ -11,7 +11,7 @@ use base::settings::Id;
 use base::{Error, Result, sqlstate};
 use engine::PageMeter;
 
-use super::cursor;
+use super::prepared;
 use crate::binder::Parameters;
 use crate::client::Client;
 use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
@@ -77,7 +77,7 @@ pub fn run(
     let planning = Instant::now();
     let mut plan = || -> Result<_> {
         Ok(match &explain.statement {
-            Statement::Execute(execute) => cursor::plan_of_execute(state, source, execute, client)?,
+            Statement::Execute(execute) => prepared::plan_of_execute(state, source, execute, client)?,
             Statement::CreateTableAs(create) => {
                 if options.analyze {
                     return Err(Error::unsupported("EXPLAIN ANALYZE of this kind of statement is not supported"));

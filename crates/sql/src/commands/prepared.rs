@@ -1,0 +1,165 @@
+//! PREPARE, EXECUTE and DEALLOCATE.
+
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+
+use crate::binder::{self, Parameters};
+use crate::client::{Client, Formats};
+use crate::executor::{Locals, evaluate};
+use crate::parser::character_position;
+use crate::session::planning::Environment;
+use crate::session::{Planned, Portal, Prepared, Progress, SessionState, SqlSession, UtilityOutput, new_run};
+use crate::tree::{Execute, ParsedStatement, Prepare, Statement};
+use crate::types::{self, SqlType, Value};
+
+/// PREPARE.
+pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
+    let state = session.state();
+    if !matches!(
+        prepare.statement,
+        Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+    ) {
+        return Err(Error::new(
+            sqlstate::INVALID_PREPARED_STATEMENT_DEFINITION,
+            "utility statements cannot be prepared",
+        ));
+    }
+    let name = prepare.name.as_str();
+    if state.prepared.borrow().contains_key(name) {
+        return Err(Error::new(
+            sqlstate::DUPLICATE_PREPARED_STATEMENT,
+            format!("prepared statement \"{name}\" already exists"),
+        ));
+    }
+    let environment = Environment::new(state, &state.catalog());
+    let types = prepare
+        .types
+        .iter()
+        .map(|name| environment.with_context(text, |context| binder::definition_type(context, name)))
+        .map(|sql_type| sql_type.map(|sql_type| sql_type.oid))
+        .collect::<Result<Vec<Oid>>>()?;
+    let tree = ParsedStatement { statement: prepare.statement.clone(), start: 0, end: text.len(), depth: 0 };
+    let prepared = Prepared::new(state, name, Arc::clone(text), Some(Arc::new(tree)), &types, true)?;
+    state.prepared.borrow_mut().insert(name.to_owned(), Arc::new(prepared));
+    Ok(UtilityOutput::tag("PREPARE"))
+}
+
+/// The prepared statement of this name.
+///
+/// # Errors
+/// 26000 if there is none.
+pub(super) fn prepared(state: &SessionState, name: &str) -> Result<Arc<Prepared>> {
+    state.prepared.borrow().get(name).cloned().ok_or_else(|| {
+        let message = format!("prepared statement \"{name}\" does not exist");
+        Error::new(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
+    })
+}
+
+/// The plan that EXECUTE runs, and the values of its parameters.
+///
+/// # Errors
+/// 26000 for an unknown statement; 42601 and 42804 for parameters that don't fit.
+pub(super) fn plan_of_execute(
+    state: &SessionState,
+    text: &str,
+    execute: &Execute,
+    client: &mut dyn Client,
+) -> Result<(Arc<Planned>, Vec<Value>)> {
+    let prepared = prepared(state, &execute.name)?;
+    let planned = prepared.plan(state)?;
+    let values = parameter_values(state, text, execute, &planned.statement.parameters, client)?;
+    let planned = prepared.plan_for(state, planned, &values)?;
+    Ok((planned, values))
+}
+
+fn parameter_values(
+    state: &SessionState,
+    text: &str,
+    execute: &Execute,
+    types: &[SqlType],
+    client: &mut dyn Client,
+) -> Result<Vec<Value>> {
+    if execute.parameters.len() != types.len() {
+        let message = format!("wrong number of parameters for prepared statement \"{}\"", execute.name);
+        let detail = format!("Expected {} parameters but got {}.", types.len(), execute.parameters.len());
+        return Err(Error::new(sqlstate::SYNTAX_ERROR, message).detail(detail));
+    }
+    if types.is_empty() {
+        return Ok(Vec::new());
+    }
+    let view = state.catalog();
+    let environment = Environment::new(state, &view);
+    let mut bound = Vec::with_capacity(types.len());
+    for (number, (expr, sql_type)) in execute.parameters.iter().zip(types).enumerate() {
+        let mut none = Parameters::fixed(Vec::new());
+        let found = environment.with_context(text, |context| binder::scalar(expr, None, context, &mut none))?;
+        let coerced =
+            environment.with_rights(text, |context| binder::scalar(expr, Some(*sql_type), context, &mut none));
+        bound.push(coerced.map_err(|error| {
+            if error.sqlstate() != sqlstate::CANNOT_COERCE {
+                return error;
+            }
+            let message = format!(
+                "parameter ${} of type {} cannot be coerced to the expected type {}",
+                number + 1,
+                types::format_type_name(&view, found.sql_type.oid),
+                types::format_type_name(&view, sql_type.oid)
+            );
+            let error = Error::new(sqlstate::DATATYPE_MISMATCH, message)
+                .hint("You will need to rewrite or cast the expression.");
+            match character_position(text, expr.location) {
+                Some(position) => error.at(position),
+                None => error,
+            }
+        })?);
+    }
+    state.engine().push_snapshot()?;
+    let mut locals = Locals::for_expression();
+    let mut run = new_run(state, client, &[], &mut locals);
+    let values = bound.iter().map(|expr| evaluate(expr, &[], &mut run)).collect();
+    drop(run);
+    state.engine().pop_snapshot();
+    values
+}
+
+/// EXECUTE.
+pub fn execute(
+    session: &mut SqlSession,
+    execute: &Execute,
+    text: &str,
+    client: &mut dyn Client,
+) -> Result<UtilityOutput> {
+    let prepared = prepared(session.state(), &execute.name)?;
+    let (planned, parameters) = plan_of_execute(session.state(), text, execute, client)?;
+    let gives_rows = planned.gives_rows();
+    let mut portal = Portal {
+        planned: Some(planned),
+        text: Arc::clone(&prepared.text),
+        parameters,
+        formats: Formats::default(),
+        progress: Progress::Ready,
+        prepared: Some(prepared),
+        tree: None,
+        depth: session.savepoint_depth(),
+        listed: None,
+    };
+    let (rows, tag) = session.gather_rest(&mut portal, client)?;
+    Ok(UtilityOutput { tag, rows: gives_rows.then_some(rows) })
+}
+
+/// DEALLOCATE.
+pub fn deallocate(session: &mut SqlSession, name: Option<&str>) -> Result<UtilityOutput> {
+    let state = session.state();
+    match name {
+        None => {
+            state.prepared.borrow_mut().clear();
+            Ok(UtilityOutput::tag("DEALLOCATE ALL"))
+        }
+        Some(name) => {
+            prepared(state, name)?;
+            state.prepared.borrow_mut().remove(name);
+            Ok(UtilityOutput::tag("DEALLOCATE"))
+        }
+    }
+}
