@@ -1,10 +1,10 @@
-//! What `log_statement` counts a statement among, and what it is called while it runs.
+//! The class of a statement for `log_statement`, and its name while it runs.
 
 use std::borrow::Cow;
 
 use super::{definition_tag, name};
 use crate::session::SessionState;
-use crate::tree::{self, Statement};
+use crate::tree::{self, DefinitionElement, Statement};
 
 /// The classes of `log_statement`: its words ask for a class and those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,8 @@ pub enum StatementClass {
     Other,
 }
 
-/// The class of a statement. EXECUTE and EXPLAIN ANALYZE are of the class of what they run.
+/// The class of a statement. PREPARE, EXECUTE and EXPLAIN ANALYZE are of the class of the statement in them. A statement with a
+/// definition's tag is a definition.
 pub fn class_of(state: &SessionState, statement: &Statement) -> StatementClass {
     match statement {
         Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Truncate(_) => {
@@ -32,36 +33,24 @@ pub fn class_of(state: &SessionState, statement: &Statement) -> StatementClass {
                 None => StatementClass::Other,
             }
         }
-        Statement::Explain(explain) if explain.options.iter().any(|option| option.name.as_str() == "analyze") => {
-            class_of(state, &explain.statement)
-        }
-        Statement::Select(_)
-        | Statement::Transaction(_)
-        | Statement::Deallocate(_)
-        | Statement::DeclareCursor(_)
-        | Statement::Fetch(_)
-        | Statement::ClosePortal(_)
-        | Statement::Explain(_)
-        | Statement::Copy(_)
-        | Statement::Vacuum(_)
-        | Statement::Checkpoint
-        | Statement::Set(_)
-        | Statement::Show(_)
-        | Statement::Discard(_)
-        | Statement::Listen(_)
-        | Statement::Unlisten(_)
-        | Statement::Notify { .. }
-        | Statement::Lock(_)
-        | Statement::Do { .. }
-        | Statement::Call(_)
-        | Statement::SetConstraints { .. }
-        | Statement::Load(_)
-        | Statement::Reindex(_) => StatementClass::Other,
-        _ => StatementClass::Definition,
+        Statement::Explain(explain) if analyzes(&explain.options) => class_of(state, &explain.statement),
+        Statement::CreateDatabase { .. }
+        | Statement::DropDatabase { .. }
+        | Statement::AlterSystem(_)
+        | Statement::CreateExtension { .. }
+        | Statement::Cluster { .. } => StatementClass::Definition,
+        _ if definition_tag(statement).is_some() => StatementClass::Definition,
+        _ => StatementClass::Other,
     }
 }
 
-/// What a statement is called while it runs: its tag, without numbers.
+/// Whether EXPLAIN runs the statement. The last of several options counts.
+fn analyzes(options: &[DefinitionElement]) -> bool {
+    let last = options.iter().rfind(|option| option.name.as_str() == "analyze");
+    last.and_then(DefinitionElement::boolean) == Some(true)
+}
+
+/// The name of a statement while it runs: its tag, without numbers.
 pub fn activity(statement: &Statement) -> Cow<'static, str> {
     use tree::Transaction;
     match statement {
