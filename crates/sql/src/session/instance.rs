@@ -226,6 +226,16 @@ pub struct ConnectRequest {
 }
 
 impl Instance {
+    /// The time; microseconds since 2000-01-01 UTC.
+    pub fn clock(&self) -> i64 {
+        datetime::clock_micros()
+    }
+
+    /// The number of the next connection.
+    pub fn next_pid(&self) -> i32 {
+        self.next_pid.fetch_add(1, Ordering::Relaxed) & 0x7FFF_FFFF
+    }
+
     /// The SQL side of `database`.
     pub fn new(database: Database) -> Arc<Instance> {
         // What can't be removed now is removed when its name is used again.

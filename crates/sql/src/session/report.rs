@@ -1,11 +1,10 @@
-//! What a session writes to the server's log: errors, notices, statements and how long they took.
+//! The messages that a session writes to the server's log: errors, notices, statements and how long they took.
 //!
-//! While nothing is to be logged this costs one comparison for each statement ([`LogSettings::looks_at_statements`]).
+//! While nothing is to be logged, no message is made and no clock is read ([`LogSettings::looks_at_statements`]).
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use base::report::{Facts, Identity, Level, Report, Reporter};
@@ -80,7 +79,7 @@ impl LogSettings {
     }
 }
 
-/// What a session remembers for the log.
+/// The session's state that the log tells of.
 #[derive(Default)]
 pub(crate) struct SessionLog {
     current: RefCell<Current>,
@@ -114,7 +113,7 @@ impl Instance {
         let _ = self.reporter.set(reporter);
     }
 
-    /// What writes the log, if messages don't go to the program's own logger.
+    /// The writer of the log, if messages don't go to the program's own logger.
     pub fn reporter(&self) -> Option<&Arc<dyn Reporter>> {
         self.reporter.get()
     }
@@ -150,16 +149,6 @@ impl Instance {
             transaction: 0,
         };
         self.report(&Report { level, fields: error.fields(), statement: None, session: Some(facts) });
-    }
-
-    /// The time; microseconds since 2000-01-01 UTC.
-    pub fn clock(&self) -> i64 {
-        types::datetime::clock_micros()
-    }
-
-    /// The number of the next connection.
-    pub fn next_pid(&self) -> i32 {
-        self.next_pid.fetch_add(1, Ordering::Relaxed) & 0x7FFF_FFFF
     }
 }
 
