@@ -101,7 +101,10 @@ fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let thread = std::thread::current();
         log::error!("thread \"{}\" {panic}", thread.name().unwrap_or("<unnamed>"));
-        log::logger().flush();
+        // The process goes on after the panic of another thread, and no session waits for the log.
+        if thread.name() == Some("main") {
+            log::logger().flush();
+        }
     }));
 }
 
