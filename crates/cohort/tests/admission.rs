@@ -224,10 +224,9 @@ fn servers(folder: &Path) -> Option<(Server, Reference, [Asked; 2], Certificates
     settings.push(format!("hba_file={}", hba.display()));
     let texts: Vec<&str> = settings.iter().map(String::as_str).collect();
     let reference = Reference::start_with(&binaries, &texts);
-    let port_of = |url: &str| url.split_once("port=").unwrap().1.split(' ').next().unwrap().parse().unwrap();
     let asked = [
         Asked { name: "Cohort", port: server.port(), url: server.url() },
-        Asked { name: "PostgreSQL", port: port_of(&reference.url()), url: reference.url() },
+        Asked { name: "PostgreSQL", port: reference.port(), url: reference.url() },
     ];
     Some((server, reference, asked, certificates))
 }

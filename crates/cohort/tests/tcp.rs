@@ -4,10 +4,10 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::Server;
+use common::conversation::{Sent, start_packet};
 use common::reference::{Reference, server_binaries};
 use postgres::{Client, NoTls, SimpleQueryMessage};
 
@@ -52,26 +52,32 @@ fn the_settings_of_tcp_tell_what_the_system_does() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let reference = Reference::start_with(&binaries, &["listen_addresses=127.0.0.1"]);
-    let port_of = |url: &str| url.split_once("port=").unwrap().1.split(' ').next().unwrap().to_owned();
     for over_tcp in [true, false] {
-        let url = |url: String| match over_tcp {
-            true => format!("host=127.0.0.1 port={} user=postgres dbname=postgres", port_of(&url)),
+        let url = |url: String, port: u16| match over_tcp {
+            true => format!("host=127.0.0.1 port={port} user=postgres dbname=postgres"),
             false => url,
         };
-        let mut own = Client::connect(&url(server.url()), NoTls).unwrap();
-        let mut theirs = Client::connect(&url(reference.url()), NoTls).unwrap();
+        let mut own = Client::connect(&url(server.url(), server.port()), NoTls).unwrap();
+        let mut theirs = Client::connect(&url(reference.url(), reference.port()), NoTls).unwrap();
         for step in STEPS {
             assert_eq!(told(&mut own, step), told(&mut theirs, step), "over TCP: {over_tcp}");
         }
     }
 }
 
-/// The timer of a connection's socket at the server, as `ss` tells it.
-fn timer(port: u16, client_port: u16) -> Option<String> {
-    let filter = format!("sport = :{port} and dport = :{client_port}");
-    let output = Command::new("ss").args(["-tno", "state", "established", &filter]).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Some(text.split_once("timer:(keepalive,")?.1.split(',').next()?.to_owned())
+/// How long it is until the keepalive timer of a connection's socket at the server goes off, as the system tells it.
+fn keepalive_timer(port: u16, client_port: u16) -> Option<Duration> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let ends_with = |address: &str, port: u16| address.ends_with(&format!(":{port:04X}"));
+    table.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if !ends_with(words[1], port) || !ends_with(words[2], client_port) {
+            return None;
+        }
+        // The kind of the timer, of which 2 is keepalive, and hundredths of a second.
+        let hundredths = words[5].strip_prefix("02:")?;
+        Some(Duration::from_millis(u64::from_str_radix(hundredths, 16).unwrap() * 10))
+    })
 }
 
 #[test]
@@ -81,32 +87,36 @@ fn the_socket_follows_the_setting() {
     let url = format!("host=127.0.0.1 port={} user=postgres dbname=postgres", server.port());
     let mut client = Client::connect(&url, NoTls).unwrap();
     let port: i32 = client.query_one("select inet_client_port()", &[]).unwrap().get(0);
-    client.batch_execute("set tcp_keepalives_idle = 77").unwrap();
-    client.batch_execute("select 1").unwrap();
-    let Some(timer) = timer(server.port(), port as u16) else {
-        eprintln!("SKIPPED: ss does not tell of timers");
-        return;
-    };
-    // It counts down from 77 seconds: "1min16sec".
-    assert!(timer.starts_with("1min"), "{timer}");
+    for idle_seconds in [77, 5000] {
+        client.batch_execute(&format!("set tcp_keepalives_idle = {idle_seconds}")).unwrap();
+        client.batch_execute("select 1").unwrap();
+        let begun = Instant::now();
+        let (most, least) = (Duration::from_secs(idle_seconds), Duration::from_secs(idle_seconds - 60));
+        // Right after an answer the timer is the one of sending it again.
+        let timer = loop {
+            if let Some(timer) = keepalive_timer(server.port(), port as u16) {
+                break timer;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "there is no timer");
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        assert!(least < timer && timer <= most, "{timer:?} instead of {most:?}");
+    }
 }
 
-/// Begins a statement over a socket of its own, and leaves.
-fn begin_and_leave(server: &Server, interval: &str) {
+/// Begins a statement over a socket of its own.
+fn begin(server: &Server, name: &str, interval: &str) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
-    let mut body = 196_608u32.to_be_bytes().to_vec();
-    body.extend_from_slice(b"user\0postgres\0database\0postgres\0application_name\0leaver\0");
-    body.extend_from_slice(format!("client_connection_check_interval\0{interval}\0\0").as_bytes());
-    let message = |kind: &[u8], body: &[u8]| {
-        let mut message = kind.to_vec();
-        message.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
-        message.extend_from_slice(body);
-        message
-    };
-    stream.write_all(&message(b"", &body)).unwrap();
+    let parameters = [
+        ("user", "postgres"),
+        ("database", "postgres"),
+        ("application_name", name),
+        ("client_connection_check_interval", interval),
+    ];
+    stream.write_all(&start_packet(&parameters)).unwrap();
     stream.read_exact(&mut [0; 9]).unwrap();
-    stream.write_all(&message(b"Q", b"select pg_sleep(600)\0")).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    stream.write_all(&Sent::query("select pg_sleep(600)").bytes()).unwrap();
+    stream
 }
 
 #[test]
@@ -114,17 +124,23 @@ fn a_statement_ends_when_its_client_has_gone_where_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let mut client = server.connect();
-    let mut running = || -> i64 {
-        let count = "select count(*) from pg_stat_activity where application_name = 'leaver' and state = 'active'";
-        client.query_one(count, &[]).unwrap().get(0)
+    let mut wait_for = |names: &str| {
+        let query = "select coalesce(string_agg(application_name, ' ' order by application_name), '')
+                     from pg_stat_activity where state = 'active' and query ~ '^select pg_sleep'";
+        let begun = Instant::now();
+        loop {
+            let running: String = client.query_one(query, &[]).unwrap().get(0);
+            if running == names {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "{running} instead of {names}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     };
-    begin_and_leave(&server, "0");
+    let streams = [begin(&server, "asks", "100ms"), begin(&server, "does_not_ask", "0")];
+    wait_for("asks does_not_ask");
+    drop(streams);
+    wait_for("does_not_ask");
     std::thread::sleep(Duration::from_millis(500));
-    assert_eq!(running(), 1, "nobody has asked");
-    begin_and_leave(&server, "100ms");
-    let begun = Instant::now();
-    while running() > 1 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it goes on");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("does_not_ask");
 }

@@ -101,6 +101,11 @@ impl Reference {
         }
     }
 
+    /// The port in its socket's name.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Where its Unix socket is.
     pub fn socket(&self) -> PathBuf {
         self.folder.path().join(format!(".s.PGSQL.{}", self.port))
