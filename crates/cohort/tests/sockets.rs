@@ -85,6 +85,13 @@ fn psql_without_options_finds_a_server_started_without() {
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(said.trim(), format!("postgres {port}"));
     }
+    if has_client("pgbench") {
+        // As in the README, but shorter.
+        for arguments in ["-i -U postgres postgres", "-c 2 -j 2 -M prepared -t 10 -U postgres postgres"] {
+            let output = Command::new("pgbench").args(arguments.split(' ')).env("PGPORT", &port).output().unwrap();
+            assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
     server.end("TERM");
     assert!(!socket.exists() && !lock.exists(), "they are removed");
     assert!(!folder.path().join(format!("data/.s.PGSQL.{port}.lock")).exists());
