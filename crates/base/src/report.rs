@@ -1,4 +1,4 @@
-//! What is to be written to the server's log: a message with its level, and the session that it comes from.
+//! Messages for the server's log: each has its level, its text and the session that it comes from.
 //!
 //! A program that serves clients gives the database a [`Reporter`], which writes messages as `log_line_prefix` and its kin say.
 //! Without one, messages go through the `log` crate to whatever logger the program has installed ([`to_facade`]).
@@ -93,7 +93,7 @@ impl Level {
     }
 }
 
-/// What a connection is called in the log, from its first byte to its end.
+/// The identity of a connection in the log, from its first byte to its end.
 #[derive(Debug)]
 pub struct Identity {
     /// The session's number.
@@ -102,7 +102,7 @@ pub struct Identity {
     pub started_at: i64,
     /// Where from; none for a Unix socket or an embedded session.
     pub peer: Option<SocketAddr>,
-    /// How many lines the log has of it, in each form: text, CSV, JSON.
+    /// How many lines the log has of it, in each of [`LogForm::ALL`].
     pub lines: [AtomicU64; 3],
 }
 
@@ -113,7 +113,7 @@ impl Identity {
     }
 }
 
-/// What is known of a session when it reports something.
+/// The state of a session at the moment at which it reports something.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// Number, start and peer.
@@ -122,9 +122,9 @@ pub struct Facts<'a> {
     pub user: Option<&'a str>,
     /// The database, likewise.
     pub database: Option<&'a str>,
-    /// What the client calls itself.
+    /// The client's name for itself.
     pub application_name: &'a str,
-    /// What it does: the kind of its statement, or `idle`.
+    /// The kind of its statement, or `idle`.
     pub activity: &'a str,
     /// The number of its virtual transaction.
     pub virtual_transaction: &'a str,
@@ -137,7 +137,7 @@ pub struct Facts<'a> {
 pub struct Report<'a> {
     /// How grave it is.
     pub level: Level,
-    /// What it says.
+    /// The text: message, DETAIL, HINT and so on.
     pub fields: &'a ErrorFields,
     /// The statement that it is about, if it is to be shown.
     pub statement: Option<&'a str>,
@@ -145,7 +145,7 @@ pub struct Report<'a> {
     pub session: Option<Facts<'a>>,
 }
 
-/// What writes the log.
+/// A writer of the log.
 pub trait Reporter: Send + Sync {
     /// Writes a message. The caller has looked whether it is wanted, and is not to wait for a slow disk or terminal.
     fn report(&self, report: &Report<'_>);
@@ -153,11 +153,8 @@ pub trait Reporter: Send + Sync {
     /// Begins a new log file; false if messages are not collected in files.
     fn rotate(&self) -> bool;
 
-    /// The file that is written in this form now: `stderr`, `csvlog` or `jsonlog`, or the first there is of these.
-    ///
-    /// # Errors
-    /// 22023 for an unknown form.
-    fn current_file(&self, form: Option<&str>) -> Result<Option<String>>;
+    /// The file that is written in this form now, or the first of all forms that are written.
+    fn current_file(&self, form: Option<LogForm>) -> Option<String>;
 }
 
 /// Hands a message to the program's own logger, if it has one.
@@ -182,18 +179,46 @@ pub fn to_facade(report: &Report<'_>) {
     );
 }
 
-/// Where the log goes, in the words of `log_destination`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Destinations {
-    /// As text.
-    pub stderr: bool,
-    /// As CSV.
-    pub csv: bool,
-    /// As JSON.
-    pub json: bool,
+/// A form in which the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogForm {
+    /// Lines for people.
+    Text,
+    /// A line of values for each message.
+    Csv,
+    /// An object for each message, on a line.
+    Json,
 }
 
+impl LogForm {
+    /// All of them.
+    pub const ALL: [LogForm; 3] = [LogForm::Text, LogForm::Csv, LogForm::Json];
+
+    /// The word of `log_destination`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogForm::Text => "stderr",
+            LogForm::Csv => "csvlog",
+            LogForm::Json => "jsonlog",
+        }
+    }
+
+    /// The form of a word.
+    pub fn named(name: &str) -> Option<LogForm> {
+        LogForm::ALL.into_iter().find(|form| form.name() == name)
+    }
+}
+
+/// Where the log goes, in the words of `log_destination`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Destinations([bool; 3]);
+
 impl Destinations {
+    /// Whether the log is to be written in this form.
+    pub fn has(self, form: LogForm) -> bool {
+        self.0[form as usize]
+    }
+
     /// Reads `log_destination`.
     ///
     /// # Errors
@@ -204,10 +229,12 @@ impl Destinations {
             return Ok(all);
         }
         for word in text.split(',').map(|word| word.trim().trim_matches('"')) {
-            match word.to_ascii_lowercase().as_str() {
-                "stderr" => all.stderr = true,
-                "csvlog" => all.csv = true,
-                "jsonlog" => all.json = true,
+            let word = word.to_ascii_lowercase();
+            if let Some(form) = LogForm::named(&word) {
+                all.0[form as usize] = true;
+                continue;
+            }
+            match word.as_str() {
                 "syslog" => {
                     return Err(Error::unsupported("log_destination \"syslog\" is not supported")
                         .hint("Use stderr, and have the service manager pass it on to syslog."));
@@ -239,8 +266,8 @@ mod tests {
 
     #[test]
     fn destinations_are_a_list_and_syslog_is_refused() {
-        let all = Destinations { stderr: true, csv: true, json: true };
-        assert_eq!(Destinations::parse("stderr, CSVLOG,jsonlog").unwrap(), all);
+        assert_eq!(Destinations::parse("stderr, CSVLOG,jsonlog").unwrap(), Destinations([true; 3]));
+        assert!(Destinations::parse("csvlog").unwrap().has(LogForm::Csv));
         assert_eq!(Destinations::parse("").unwrap(), Destinations::default());
         assert_eq!(Destinations::parse("syslog").unwrap_err().sqlstate(), sqlstate::FEATURE_NOT_SUPPORTED);
         let refused = Destinations::parse("stderr,eventlog").unwrap_err();

@@ -1,8 +1,8 @@
-//! The server's log: what sessions and the library crates report, written as PostgreSQL's settings say.
+//! The server's log: the reports of sessions and of the library crates, written as PostgreSQL's settings say.
 //!
 //! [`ServerLog`] makes lines of messages where they arise, and puts them into a bounded queue. A thread of its own writes them
-//! ([`writer`]), so nobody waits for a slow terminal or disk: what finds the queue full is counted, and the log says how much
-//! was lost. [`text`] makes the plain form, [`structured`] CSV and JSON, [`files`] names and turns over log files.
+//! ([`writer`]), so no session waits for a slow terminal or disk: a message that finds the queue full is counted and dropped, and the log
+//! says how many were. [`text`] makes the plain form, [`structured`] CSV and JSON, [`files`] names and turns over log files.
 
 mod files;
 mod prefix;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
-use base::report::{Destinations, Facts, Level, Report, Reporter};
+use base::report::{Destinations, Facts, Level, LogForm, Report, Reporter};
 use base::settings::{Id, ServerSettings};
 use base::{Error, ErrorFields, Result, sqlstate};
 use jiff::Timestamp;
@@ -48,18 +48,18 @@ enum Verbosity {
     Verbose,
 }
 
-/// A message with what is known about the moment at which it arose.
+/// A message, the moment at which it arose, and the server's process.
 struct Entry<'a> {
     report: &'a Report<'a>,
     now: Timestamp,
     process: &'a Process,
 }
 
-/// What the log says of the server's own threads.
+/// The identity of the server's own threads in the log.
 struct Process {
     pid: u32,
     started_at: Timestamp,
-    /// How many lines the log has of them, in each form.
+    /// How many lines the log has of them, in each of [`LogForm::ALL`].
     lines: [AtomicU64; 3],
 }
 
@@ -75,7 +75,7 @@ pub struct ServerLog {
 }
 
 impl ServerLog {
-    /// Begins to write the log of a server to stderr, also what the library crates report through the `log` crate.
+    /// Begins to write the log of a server to stderr, the messages of library crates included, which come through the `log` crate.
     ///
     /// # Errors
     /// When there is a logger already.
@@ -87,7 +87,7 @@ impl ServerLog {
             writer: Writer::start()?,
             instance: OnceLock::new(),
         });
-        log::set_logger(Box::leak(Box::new(Facade(Arc::clone(&log)))))
+        log::set_logger(Box::leak(Box::new(LibraryLog(Arc::clone(&log)))))
             .map_err(|error| Error::internal(format!("the log can't be written: {error}")))?;
         log::set_max_level(log.format().most_detailed());
         Ok(log)
@@ -142,7 +142,7 @@ impl ServerLog {
         }
     }
 
-    /// Waits for what has been reported to be written, but not for long.
+    /// Waits for all reported messages to be written, but not for long.
     pub fn flush(&self) {
         self.writer.flush(LAST_WRITE_TIME);
     }
@@ -158,15 +158,17 @@ impl ServerLog {
 
     fn write(&self, report: &Report<'_>, format: &Format) {
         let entry = Entry { report, now: Timestamp::now(), process: &self.process };
-        let Destinations { stderr, csv, json } = format.destinations;
-        // As in PostgreSQL, CSV and JSON are written to files only; without these there is the plain text.
-        let writes_text = stderr || !self.collects() && (csv || json);
-        let lines = writer::Lines {
-            text: writes_text.then(|| text::lines(&entry, format)),
-            csv: (csv && self.collects()).then(|| structured::csv(&entry, format)),
-            json: (json && self.collects()).then(|| structured::json(&entry, format)),
-        };
-        self.writer.push(lines, |lost| {
+        let (has_files, destinations) = (self.collects(), format.destinations);
+        let lines = LogForm::ALL.map(|form| match form {
+            // As in PostgreSQL, CSV and JSON are written to files only; without these there is the plain text.
+            LogForm::Text => {
+                let is_wanted = destinations.has(form) || !has_files && destinations != Destinations::default();
+                is_wanted.then(|| text::lines(&entry, format))
+            }
+            LogForm::Csv => (has_files && destinations.has(form)).then(|| structured::csv(&entry, format)),
+            LogForm::Json => (has_files && destinations.has(form)).then(|| structured::json(&entry, format)),
+        });
+        self.writer.push(writer::Lines(lines), |lost| {
             let message = format!("{lost} messages were lost, because the log could not be written fast enough");
             let fields = Error::new(sqlstate::SUCCESSFUL_COMPLETION, message).fields().clone();
             let report = Report { level: Level::Log, fields: &fields, statement: None, session: None };
@@ -176,7 +178,7 @@ impl ServerLog {
 }
 
 impl Format {
-    /// What libraries need not even make.
+    /// The most detailed messages that libraries are to make.
     fn most_detailed(&self) -> log::LevelFilter {
         match self.least {
             Level::Debug5 | Level::Debug4 | Level::Debug3 | Level::Debug2 => log::LevelFilter::Trace,
@@ -214,21 +216,15 @@ impl Reporter for ServerLog {
         self.collects()
     }
 
-    fn current_file(&self, form: Option<&str>) -> Result<Option<String>> {
-        let Some(form) = form else { return Ok(self.writer.current_file(None)) };
-        if !["stderr", "csvlog", "jsonlog"].contains(&form) {
-            let message = format!("log format \"{form}\" is not supported");
-            return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
-                .hint("The supported log formats are \"stderr\", \"csvlog\", and \"jsonlog\"."));
-        }
-        Ok(self.writer.current_file(Some(form)))
+    fn current_file(&self, form: Option<LogForm>) -> Option<String> {
+        self.writer.current_file(form)
     }
 }
 
-/// What the `log` crate hands messages to.
-struct Facade(Arc<ServerLog>);
+/// The receiver of messages that come through the `log` crate.
+struct LibraryLog(Arc<ServerLog>);
 
-impl log::Log for Facade {
+impl log::Log for LibraryLog {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
         level_of(metadata.level(), None) >= self.0.format().least
     }
@@ -279,11 +275,11 @@ fn moment(micros: i64) -> Timestamp {
     Timestamp::from_microsecond(micros.saturating_add(EPOCH_MICROS)).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// Counts a line of one form, and says which it is.
-fn next_line(entry: &Entry<'_>, form: usize) -> u64 {
+/// Counts a line of one form, and gives its number.
+fn next_line(entry: &Entry<'_>, form: LogForm) -> u64 {
     let lines = match &entry.report.session {
         Some(session) => &session.identity.lines,
         None => &entry.process.lines,
     };
-    lines[form].fetch_add(1, Ordering::Relaxed) + 1
+    lines[form as usize].fetch_add(1, Ordering::Relaxed) + 1
 }

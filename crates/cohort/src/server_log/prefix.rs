@@ -1,15 +1,13 @@
 //! `log_line_prefix`.
 
+use base::report::LogForm;
 use jiff::Timestamp;
 
 use super::{Entry, Format, moment, next_line};
 
-/// The place of the plain form among the counts of lines.
-const TEXT: usize = 0;
-
-/// Appends what stands in front of a line.
+/// Appends the prefix of a line.
 pub(super) fn write(entry: &Entry<'_>, format: &Format, out: &mut String) {
-    let number = next_line(entry, TEXT);
+    let number = next_line(entry, LogForm::Text);
     let mut characters = format.prefix.chars().peekable();
     while let Some(character) = characters.next() {
         if character != '%' {
@@ -39,7 +37,7 @@ fn pad(value: &str, width: i32, out: &mut String) {
     if width < 0 { *out += &format!("{value:<columns$}") } else { *out += &format!("{value:>columns$}") }
 }
 
-/// What an escape stands for; nothing for an unknown one.
+/// The value of an escape; none for an unknown one.
 fn value(entry: &Entry<'_>, format: &Format, escape: char, number: u64) -> Option<String> {
     let session = entry.report.session.as_ref();
     let or_unknown = |value: Option<&str>| match value {
@@ -113,4 +111,73 @@ pub(super) fn session_id(entry: &Entry<'_>) -> String {
 
 pub(super) fn backend_type(entry: &Entry<'_>) -> &'static str {
     if entry.report.session.is_some() { "client backend" } else { "postmaster" }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use base::report::{Facts, Identity, Level, Report};
+    use base::settings::{ServerSettings, Source};
+    use base::{Error, sqlstate};
+
+    use super::super::Process;
+    use super::*;
+
+    /// The prefix of a message of a session, and of the server's own threads.
+    fn prefixes(pattern: &str) -> [String; 2] {
+        let settings = ServerSettings::new();
+        settings.set_at_start("log_line_prefix", pattern, Source::CommandLine).unwrap();
+        let format = Format::new(&settings);
+        let peer: SocketAddr = "[::ffff:10.1.2.3]:4567".parse().unwrap();
+        let identity = Identity::new(77, 0, Some(peer));
+        let session = Facts {
+            identity: &identity,
+            user: Some("ann"),
+            database: None,
+            application_name: "two\nlines",
+            activity: "SELECT",
+            virtual_transaction: "3/4",
+            transaction: 9,
+        };
+        let process = Process { pid: 5, started_at: Timestamp::UNIX_EPOCH, lines: Default::default() };
+        let error = Error::new(sqlstate::DIVISION_BY_ZERO, "division by zero");
+        [Some(session), None].map(|session| {
+            let report = Report { level: Level::Error, fields: error.fields(), statement: None, session };
+            let mut out = String::new();
+            write(&Entry { report: &report, now: moment(1_500_000), process: &process }, &format, &mut out);
+            out
+        })
+    }
+
+    #[test]
+    fn escapes_tell_of_the_session_or_of_the_server() {
+        for (pattern, of_session, of_server) in [
+            ("%u@%d/%a ", "ann@[unknown]/two?lines ", "@/ "),
+            ("%r %h", "10.1.2.3(4567) 10.1.2.3", " "),
+            ("%p %P %l", "77  1", "5  1"),
+            (
+                "%m|%t",
+                "2000-01-01 00:00:01.500 GMT|2000-01-01 00:00:01 GMT",
+                "2000-01-01 00:00:01.500 GMT|2000-01-01 00:00:01 GMT",
+            ),
+            ("%n", "946684801.500", "946684801.500"),
+            ("%c %s", "386d4380.4d 2000-01-01 00:00:00 GMT", "0.5 1970-01-01 00:00:00 GMT"),
+            ("%i %v %x %e %b %Q", "SELECT 3/4 9 22012 client backend 0", "  0 22012 postmaster 0"),
+            ("%%p %y|", "%p |", "%p |"),
+            ("%p%q %u", "77 ann", "5"),
+            ("trailing %", "trailing ", "trailing "),
+        ] {
+            assert_eq!(prefixes(pattern), [of_session, of_server], "{pattern}");
+        }
+    }
+
+    #[test]
+    fn values_are_padded_within_limits() {
+        for (pattern, of_session) in [("%5u|", "  ann|"), ("%-5u|", "ann  |"), ("%2u|", "ann|"), ("%0u|", "ann|")] {
+            assert_eq!(prefixes(pattern)[0], of_session, "{pattern}");
+        }
+        assert_eq!(prefixes("%1000000000u")[0].len(), 1024);
+        assert_eq!(prefixes("%99999999999u")[0], "ann", "no number");
+    }
 }

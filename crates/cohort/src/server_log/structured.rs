@@ -2,13 +2,10 @@
 
 use std::fmt::Write as _;
 
+use base::report::LogForm;
 use serde_json::{Map, Value};
 
 use super::{Entry, Format, Verbosity, next_line, prefix, text};
-
-/// The places of the forms among the counts of lines.
-const CSV: usize = 1;
-const JSON: usize = 2;
 
 /// A line of CSV.
 pub(super) fn csv(entry: &Entry<'_>, format: &Format) -> Vec<u8> {
@@ -18,7 +15,7 @@ pub(super) fn csv(entry: &Entry<'_>, format: &Format) -> Vec<u8> {
         Some(peer) => format!("{}:{}", peer.ip().to_canonical(), peer.port()),
         None => "[local]".to_owned(),
     });
-    let number = next_line(entry, CSV).to_string();
+    let number = next_line(entry, LogForm::Csv).to_string();
     let mut line = Line::default();
     line.plain(&prefix::millis(entry.now, format));
     line.text(session.and_then(|session| session.user));
@@ -98,7 +95,7 @@ pub(super) fn json(entry: &Entry<'_>, format: &Format) -> Vec<u8> {
         put("remote_port", session.identity.peer.map_or(Value::Null, |peer| peer.port().into()));
     }
     put("session_id", prefix::session_id(entry).into());
-    put("line_num", next_line(entry, JSON).into());
+    put("line_num", next_line(entry, LogForm::Json).into());
     if let Some(session) = &report.session {
         put("ps", text_value(Some(session.activity)));
     }

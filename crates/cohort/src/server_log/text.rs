@@ -5,7 +5,7 @@ use base::report::Level;
 
 use super::{Entry, Format, Verbosity, prefix};
 
-/// The lines of a message. What a client has written can't end a line: the next one begins with a tab.
+/// The lines of a message. A line end within a message is followed by a tab, so that a client's text can't forge a message.
 pub(super) fn lines(entry: &Entry<'_>, format: &Format) -> Vec<u8> {
     let (report, fields) = (entry.report, entry.report.fields);
     let mut out = String::with_capacity(256);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use base::report::LogForm;
 use base::{Error, Result};
 use sync::{Arc, Condvar, Mutex};
 
@@ -17,20 +18,23 @@ const QUEUE_BYTES_MAX: usize = 16 << 20;
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A message in the forms in which it is wanted.
-#[derive(Default)]
-pub(super) struct Lines {
-    pub text: Option<Vec<u8>>,
-    pub csv: Option<Vec<u8>>,
-    pub json: Option<Vec<u8>>,
-}
+pub(super) struct Lines(pub [Option<Vec<u8>>; LogForm::ALL.len()]);
 
 impl Lines {
+    fn of_text(text: Vec<u8>) -> Lines {
+        Lines([Some(text), None, None])
+    }
+
+    fn text(&self) -> Option<&[u8]> {
+        self.0[LogForm::Text as usize].as_deref()
+    }
+
     fn len(&self) -> usize {
-        [&self.text, &self.csv, &self.json].into_iter().flatten().map(Vec::len).sum()
+        self.0.iter().flatten().map(Vec::len).sum()
     }
 }
 
-/// What waits for the thread.
+/// The work that waits for the thread.
 #[derive(Default)]
 struct Queue {
     lines: VecDeque<Lines>,
@@ -41,10 +45,10 @@ struct Queue {
     is_writing: bool,
     wants_rotation: bool,
     settings: Option<FileSettings>,
-    /// What is to be written to from now on.
+    /// The files to write to from now on.
     opened: Option<Files>,
     /// The files that are written now, by their form.
-    current: Vec<(&'static str, String)>,
+    current: Vec<(LogForm, String)>,
 }
 
 impl Queue {
@@ -114,7 +118,7 @@ impl Writer {
         if lost > 0 {
             let text = lost_lines(lost);
             queue.bytes += text.len();
-            queue.lines.push_back(Lines { text: Some(text), ..Lines::default() });
+            queue.lines.push_back(Lines::of_text(text));
         }
         queue.bytes += length;
         queue.lines.push_back(lines);
@@ -135,7 +139,7 @@ impl Writer {
     }
 
     /// The file that is written in a form, or the first there is.
-    pub(super) fn current_file(&self, form: Option<&str>) -> Option<String> {
+    pub(super) fn current_file(&self, form: Option<LogForm>) -> Option<String> {
         let queue = self.shared.queue.lock();
         let found = queue.current.iter().find(|(written, _)| form.is_none_or(|form| form == *written));
         found.map(|(_, file)| file.clone())
@@ -175,7 +179,7 @@ fn run(shared: &Shared) {
                 files = Some(opened);
             }
             queue.is_writing = true;
-            // What is taken counts as waiting until it is written: a writer that is stuck must not take more and more.
+            // Lines that are taken count as waiting until they are written: a writer that is stuck must not take more and more.
             (std::mem::take(&mut queue.lines), std::mem::take(&mut queue.wants_rotation), queue.settings.take())
         };
         if let Some(files) = &mut files {
@@ -191,7 +195,7 @@ fn run(shared: &Shared) {
             let length = lines.len();
             match &mut files {
                 Some(files) => files.write(&lines),
-                None => write_to_stderr(lines.text.as_deref()),
+                None => write_to_stderr(lines.text()),
             }
             shared.queue.lock().bytes -= length;
         }
@@ -205,7 +209,7 @@ fn run(shared: &Shared) {
     }
 }
 
-/// What can't be written to stderr can't be reported anywhere.
+/// Writes to stderr. A failure can't be reported anywhere.
 pub(super) fn write_to_stderr(text: Option<&[u8]>) {
     if let Some(text) = text {
         let _ = std::io::stderr().lock().write_all(text);

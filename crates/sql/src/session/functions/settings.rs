@@ -1,5 +1,6 @@
 //! Settings, and who and where the session is.
 
+use base::report::LogForm;
 use base::settings::Change;
 use base::{Error, Result, sqlstate};
 use sync::Work;
@@ -102,12 +103,17 @@ fn rotate_log_file(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
 fn current_log_file(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let form = match args.first() {
         None | Some(Value::Null) => None,
-        Some(_) => Some(text(args, 0)?),
+        Some(_) => {
+            let name = text(args, 0)?;
+            let unknown = || {
+                let message = format!("log format \"{name}\" is not supported");
+                Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+                    .hint("The supported log formats are \"stderr\", \"csvlog\", and \"jsonlog\".")
+            };
+            Some(LogForm::named(name).ok_or_else(unknown)?)
+        }
     };
-    match run.state.instance.reporter() {
-        Some(reporter) => reporter.current_file(form).map(Value::from),
-        None => Ok(Value::Null),
-    }
+    Ok(run.state.instance.reporter().and_then(|reporter| reporter.current_file(form)).into())
 }
 
 fn setting_flags(_: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
