@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Runs the guards that compare Cohort with a PostgreSQL on random input, each of them for a time, with seeds that go on from run to run.
+# Runs the guards that compare Cohort with a PostgreSQL on random input, each of them for a time. A run goes on with the seed at which the
+# last one ended.
 #
 #   scripts/guards.sh                    all of them
 #   scripts/guards.sh random_statements  one of them
 #
-#   SECONDS_EACH  how long each of them runs                          (60)
-#   FROM          the first seed                                      (seconds since 1970 over 100: another one each time)
-#   OUT           where the output of a run that fails is kept        (target/guards)
+#   SECONDS_EACH  how long each of them runs                               (60)
+#   FROM          the first seed                                           (the one that comes next, or 1000)
+#   OUT           the folder of the next seeds, and of the output of runs  (target/guards)
 #
-# A guard ends at the first difference, which is printed in its smallest form with its seed. Exits with 1 if one was found.
+# A guard ends at the first difference, which is printed in its smallest form with its seed. The status is 0 if all guards agree, 1 if one
+# found a difference, 2 if one could not run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 seconds=${SECONDS_EACH:-60}
@@ -36,7 +38,8 @@ for guard in $guards; do
     [ -n "$size" ] || exit 2
     # Built once: what it costs is no part of the time.
     cargo test --quiet -p cohort --test "$guard" --no-run || exit 2
-    seed=${FROM:-$(($(date +%s) / 100))}
+    next=$out/$guard.next
+    seed=${FROM:-$(cat "$next" 2>/dev/null || echo 1000)}
     start=$seed
     ends=$(($(date +%s) + seconds))
     log=$out/$guard.log
@@ -44,13 +47,19 @@ for guard in $guards; do
     while [ "$(date +%s)" -lt "$ends" ]; do
         if ! env "$count=$size" "$first=$seed" cargo test --quiet -p cohort --test "$guard" -- --nocapture >"$log" 2>&1; then
             failed=1
-            break
+        fi
+        if grep -q -e '^SKIPPED' -e '^error: could not compile' "$log"; then
+            echo "$guard: could not run: $log"
+            tail -20 "$log"
+            exit 2
         fi
         seed=$((seed + size))
+        echo "$seed" >"$next"
+        [ "$failed" -eq 0 ] || break
     done
     if [ "$failed" -eq 1 ]; then
         found=1
-        echo "$guard: a difference in the run of $size from seed $seed: $log"
+        echo "$guard: a difference in the run of $size from seed $((seed - size)): $log"
         tail -60 "$log"
     else
         echo "$guard: seeds $start to $((seed - 1)) agree"
