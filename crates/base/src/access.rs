@@ -1,4 +1,4 @@
-//! Who may connect from where, and how it is made sure who it is: rules in the manner of `pg_hba.conf`.
+//! The rules that decide from where a user may connect, and by which proof of identity. They are those of `pg_hba.conf`.
 //!
 //! The setting `hba_rules` holds them, separated by `;`, each a line of PostgreSQL's file:
 //!
@@ -50,11 +50,11 @@ pub struct AccessRule {
     pub users: Vec<NamePattern>,
     /// From where; none for a rule about Unix sockets.
     pub address: Option<AddressPattern>,
-    /// What is asked of them.
+    /// The proof that they need.
     pub demand: Demand,
 }
 
-/// What is asked of a client before it is let in.
+/// The proof of identity that a client needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// How it proves who it is.
@@ -87,7 +87,7 @@ pub enum ConnectionKind {
     HostNoSsl,
 }
 
-/// What a rule says of a database or user.
+/// The names of databases or users that a rule is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamePattern {
     /// Any.
@@ -210,7 +210,7 @@ impl AccessRules {
         self.0.iter().find(|rule| rule.fits(attempt, &is_member))
     }
 
-    /// What is asked of this attempt.
+    /// The proof that this attempt needs.
     ///
     /// # Errors
     /// 28000 for one that no rule lets in.

@@ -1,4 +1,4 @@
-//! Who is let in by which rule, on Cohort and on a real PostgreSQL 15: each method, each way in which a password is kept, each password and
+//! The clients that each rule lets in, on Cohort and on a real PostgreSQL 15: each method, each way in which a password is kept, each password and
 //! certificate that a client may have, encrypted or not. The client is psql; what it says must agree.
 
 mod common;
@@ -34,7 +34,7 @@ const KEPT: &[(&str, &str)] = &[
 
 const METHODS: &[&str] = &["trust", "reject", "scram-sha-256", "md5", "password"];
 
-/// What the password of a client may be.
+/// The passwords that clients try.
 const PASSWORDS: &[Option<&str>] = &[Some("secret"), Some("wrong"), None];
 
 /// The role for a method and a way to keep its password.
@@ -79,7 +79,7 @@ impl Asked {
         client.batch_execute(statements).unwrap_or_else(|error| panic!("{}: {statements}: {error}", self.name));
     }
 
-    /// What psql says over TCP, with these connection parameters.
+    /// The words of psql over TCP, with these connection parameters.
     fn attempt(&self, user: &str, parameters: &str, password: Option<&str>) -> String {
         let password = password.map(|password| format!("password={password}")).unwrap_or_default();
         let connection = format!(

@@ -1,4 +1,4 @@
-//! The server's log: what Cohort and a real PostgreSQL write of the same conversations, in all three forms.
+//! The server's log: Cohort and a real PostgreSQL have the same conversations, and their logs are compared in all three forms.
 
 mod common;
 
@@ -24,7 +24,7 @@ const SETTINGS: &[&str] = &[
     "log_timezone=GMT",
 ];
 
-/// What is left out of the comparison, on both sides: a part of the line, and the reason.
+/// Lines that are left out of the comparison on both sides: a part of the line, and the reason.
 const KNOWN: &[(&str, &str)] = &[
     ("connection received", "the process that tells of it is another one in PostgreSQL"),
     ("while updating tuple", "a wait's CONTEXT does not name the row"),
@@ -33,10 +33,10 @@ const KNOWN: &[(&str, &str)] = &[
 /// PostgreSQL tells where in the statement the table stands that is waited for.
 const PLACE_OF_TABLE: &str = " at character N";
 
-/// What is left out of the comparison of CSV and JSON besides.
+/// Lines that are left out of the comparison of CSV and JSON besides.
 const KNOWN_STRUCTURED: &[(&str, &str)] = &[("ShareLock on transaction", "a wait's CONTEXT does not name the row")];
 
-/// What is said to a server, one line each. A line that begins with `extended ` has a statement and values, separated by ` | `,
+/// The client's words, one line each. A line that begins with `extended ` has a statement and values, separated by ` | `,
 /// for the extended protocol; others are query strings of the simple one. `\n` stands for the end of a line.
 const SCENES: &[(&str, &[&str])] = &[
     (
@@ -264,7 +264,7 @@ impl Side {
         Side { socket, logs: data.join("log"), read: [0; 3], scenes: 0 }
     }
 
-    /// What has been written to the three files since, once everything has.
+    /// The new text of the three files, once all of it has been written.
     fn written(&mut self) -> [String; 3] {
         self.scenes += 1;
         let marker = format!("the end of scene {}.", self.scenes);
@@ -432,7 +432,7 @@ fn json_messages(log: &str) -> Vec<String> {
     messages
 }
 
-/// What differs between two lists of messages.
+/// The differences between two lists of messages.
 fn differences(scene: &str, form: &str, theirs: &[String], ours: &[String]) -> String {
     let mut told = String::new();
     for index in 0..theirs.len().max(ours.len()) {

@@ -1,4 +1,4 @@
-//! What the settings of TCP do to a connection, beside a real PostgreSQL 15, and to statements whose client has gone.
+//! The effect of TCP's settings on a connection, beside a real PostgreSQL 15, and on statements whose client has gone.
 
 mod common;
 
@@ -14,7 +14,7 @@ use postgres::{Client, NoTls, SimpleQueryMessage};
 const SETTINGS: [&str; 4] =
     ["tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout"];
 
-/// What a session does, one after the other; after each all settings are shown.
+/// The steps of a session; after each of them all settings are shown.
 const STEPS: &[&str] = &[
     "select 1",
     "set tcp_keepalives_idle = 100",

@@ -116,7 +116,7 @@ impl Target {
         }
         for QueuedLock { owner, mode } in &self.queue {
             let is_blocking = blocking.contains(owner);
-            // What a waiter holds itself is not in its way.
+            // A waiter's own locks are not in its way.
             let own = self.holders.get(owner).copied().filter(|_| is_blocking).unwrap_or_default();
             if mode.conflicts().iter().any(|other| counts[other as usize] > usize::from(own.contains(other))) {
                 kept.insert(*owner);

@@ -15,7 +15,7 @@ const SCRAM_BOUND: &str = "SCRAM-SHA-256-PLUS";
 
 /// A client that has been asked for its password.
 pub struct Exchange {
-    /// What it asked for.
+    /// Its request.
     pub request: StartRequest,
     step: Step,
     /// The right answer lets the client in: it names a role that may log in with a password, and has the certificate that is asked for.
@@ -30,7 +30,7 @@ enum Step {
     Over,
 }
 
-/// What comes of a client's message.
+/// The result of a client's message.
 pub enum Outcome {
     /// It has more to say.
     Continues,
@@ -184,7 +184,7 @@ mod tests {
         [b"SCRAM-SHA-256\0", &(data.len() as u32).to_be_bytes()[..], data].concat()
     }
 
-    /// What the exchange says to a client with this password.
+    /// The result of the exchange for a client with this password.
     fn try_password(is_known: bool, password: &str) -> Result<()> {
         use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
         let mut client = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());

@@ -1,4 +1,4 @@
-//! What a session does with its client's messages, one after the other.
+//! The handling of a client's messages by its session, one after the other.
 //!
 //! Runs inside a coroutine: any statement may wait. Replies are sent when the client asks for them or much has gathered; while
 //! it leaves too much unread, its next message waits.
@@ -29,7 +29,7 @@ pub struct Conversation {
     interrupt: Arc<Interrupt>,
 }
 
-/// What is to become of the connection.
+/// The fate of the connection after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// It waits for the client.

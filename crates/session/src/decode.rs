@@ -22,7 +22,7 @@ impl Incoming {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// What has not been decoded.
+    /// The bytes that have not been decoded.
     pub fn pending(&self) -> &[u8] {
         &self.bytes[self.consumed..]
     }

@@ -77,8 +77,8 @@ impl SeparateMessage {
 const KEPT_CAPACITY_BYTES: usize = 1024;
 
 impl Outgoing {
-    /// What is appended from now on may leave only when the log is durable up to `lsn`. What was appended since the
-    /// last ReadyForQuery and has not been sent waits with it, so that one cycle of replies leaves in one write.
+    /// Bytes that are appended from now on may leave only when the log is durable up to `lsn`. Unsent bytes that were appended since
+    /// the last ReadyForQuery wait with them, so that one cycle of replies leaves in one write.
     pub fn require(&mut self, lsn: Lsn) {
         self.vouched = self.bytes.len();
         if lsn <= self.required {
@@ -95,7 +95,7 @@ impl Outgoing {
         }
     }
 
-    /// What may leave when the log is durable up to `durable`.
+    /// The bytes that may leave when the log is durable up to `durable`.
     pub fn sendable(&mut self, durable: Lsn) -> &[u8] {
         self.open_gates(durable);
         // A statement that is suspended between two rows has not told yet what these depend on.

@@ -25,9 +25,9 @@ pub type SharedPort = Rc<RefCell<Port>>;
 pub struct Port {
     stream: Stream,
     wal: Arc<Wal>,
-    /// What has arrived and not been decoded.
+    /// The bytes that have arrived and not been decoded.
     pub incoming: Incoming,
-    /// What is to be sent.
+    /// The bytes to send.
     pub outgoing: Outgoing,
     is_encrypted: bool,
     /// The socket may have more to read.

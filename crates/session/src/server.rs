@@ -39,7 +39,7 @@ pub struct ServerOptions {
     pub max_connections: usize,
     /// How many of them only superusers may have.
     pub superuser_reserved_connections: usize,
-    /// What connections are encrypted with.
+    /// Certificate, key and rules of encryption, if connections are encrypted.
     pub credentials: CurrentCredentials,
 }
 

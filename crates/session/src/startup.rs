@@ -5,7 +5,7 @@ use base::{Error, Result, sqlstate};
 use crate::decode;
 use crate::outgoing::{Outgoing, push_cstr};
 
-/// What the client wants of a new connection.
+/// The client's request on a new connection.
 pub enum Request {
     /// It asks for encryption, which is answered with one byte.
     Encryption(EncryptionKind),
@@ -13,7 +13,7 @@ pub enum Request {
     Cancel {
         /// The session.
         pid: i32,
-        /// What it was told in its BackendKeyData.
+        /// The number in its BackendKeyData.
         secret: i32,
     },
     /// It starts a session.

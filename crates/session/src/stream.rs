@@ -18,7 +18,7 @@ pub struct Stream {
     encryption: Option<Box<Encryption>>,
 }
 
-/// What lies below.
+/// The socket below.
 pub enum Socket {
     /// Over TCP.
     Tcp(TcpStream),
@@ -26,7 +26,7 @@ pub enum Socket {
     Unix(UnixStream),
 }
 
-/// What the system has been told to do with a TCP connection.
+/// The times that were set for a TCP connection.
 #[derive(Default)]
 pub struct Keepalive {
     /// As it was told last; none if it does as it does of itself.
@@ -72,7 +72,7 @@ impl Keepalive {
     }
 }
 
-/// What the system does with a connection now.
+/// The system's present times for a connection.
 fn system_times(stream: &TcpStream) -> TcpTimes {
     let socket = socket2::SockRef::from(stream);
     let seconds = |time: io::Result<Duration>| time.map_or(0, |time| time.as_secs() as u32);
@@ -106,7 +106,7 @@ impl Stream {
         }
     }
 
-    /// What the system does with it of itself; none for a Unix socket.
+    /// The system's own times for it; none for a Unix socket.
     pub fn tcp_times(&self) -> Option<TcpTimes> {
         match &self.socket {
             Socket::Tcp(stream) => Some(system_times(stream)),
@@ -128,7 +128,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What it is encrypted with, if it is.
+    /// Its encryption, if it is encrypted.
     pub fn encryption(&self) -> Option<&Encryption> {
         self.encryption.as_deref()
     }

@@ -14,7 +14,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use sync::{Arc, Mutex};
 
-/// What a server encrypts with.
+/// Certificate, key and rules of a server's encryption.
 pub struct Credentials {
     config: Arc<ServerConfig>,
     /// SCRAM that can bind an exchange to this certificate.
@@ -86,7 +86,7 @@ impl Credentials {
     }
 }
 
-/// What verifies the certificates of clients, by `ssl_ca_file` and `ssl_crl_file`. A client needn't have one; the rules say who does.
+/// The verifier of clients' certificates, by `ssl_ca_file` and `ssl_crl_file`. A client needs a certificate only where the rules demand one.
 ///
 /// # Errors
 /// F0000 if a file can't be read or used.
@@ -160,7 +160,7 @@ impl Encryption {
         Ok(Encryption { connection, credentials, ended: false })
     }
 
-    /// What the connection was encrypted with.
+    /// The encryption of the connection.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
     }

@@ -75,7 +75,7 @@ const FAREWELL_TIME: Duration = Duration::from_millis(100);
 
 const PATIENCE: Patience = Patience { unread: Duration::from_secs(10), whole: Duration::from_secs(30) };
 
-/// What other threads hold of a worker.
+/// The part of a worker that other threads hold.
 pub struct WorkerHandle {
     peer: Arc<Peer>,
     newcomers: Arc<Mutex<Vec<Stream>>>,
@@ -120,7 +120,7 @@ impl WorkerHandle {
     }
 }
 
-/// What all workers of a server share.
+/// The part that all workers of a server share.
 pub struct Shared {
     /// The SQL side.
     pub instance: Arc<Instance>,
@@ -132,13 +132,13 @@ pub struct Shared {
     pub moved_count: AtomicU64,
     /// How many connections there may be.
     pub budget: ConnectionBudget,
-    /// What connections are encrypted with.
+    /// Certificate, key and rules of encryption, if connections are encrypted.
     pub credentials: CurrentCredentials,
 }
 
 struct Connection {
     port: SharedPort,
-    /// What the log calls it.
+    /// Its identity in the log.
     identity: Arc<Identity>,
     /// The user and the database that its client has named.
     named: Option<Box<(String, String)>>,

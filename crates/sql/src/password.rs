@@ -28,8 +28,8 @@ pub enum Encryption {
     Scram,
 }
 
-/// What is kept of a role's password. A text that is a verifier or a hash already, as dumps have them, is kept as it is. None for those of
-/// an empty password, with which nobody may log in.
+/// The form of a role's password that the catalog keeps. A verifier or a hash, as dumps have them, is kept as it is. The result is none
+/// for the empty password, and for a verifier or hash of it: with that nobody may log in.
 ///
 /// # Errors
 /// XX000 if no verifier can be made.
@@ -113,7 +113,7 @@ pub fn secret(verifier: &str) -> Option<ScramSecret> {
     })
 }
 
-/// A secret that no password fits, for who has none: the exchange then tells an attacker no more than a wrong password
+/// A secret that no password fits, for users without a password: the exchange then tells an attacker no more than a wrong password
 /// would. The same `seed` gives the same salt.
 pub fn nobodys_secret(seed: u64) -> ScramSecret {
     use rand::{Rng as _, SeedableRng as _};

@@ -1,4 +1,4 @@
-//! What all sessions of a database share on the SQL side: who is connected, plans, timers, notifications.
+//! The part of the SQL side that all sessions of a database share: the list of sessions, plans, timers, notifications.
 
 use std::hash::{Hash as _, Hasher as _};
 use std::net::SocketAddr;
@@ -57,25 +57,25 @@ pub struct Instance {
     pub(super) reporter: OnceLock<Arc<dyn Reporter>>,
 }
 
-/// What [`Instance::set_setting_keeper`] takes.
+/// The argument of [`Instance::set_setting_keeper`].
 pub type SettingKeeper = dyn Fn(KeptSetting<'_>) -> Result<()> + Send + Sync;
 
-/// What ALTER SYSTEM asks for.
+/// A request of ALTER SYSTEM.
 #[derive(Clone, Copy, Debug)]
 pub enum KeptSetting<'s> {
     /// This setting has this value from the next reload on.
     Set(&'s str, &'s str),
-    /// What the configuration file says of it counts again.
+    /// The value in the configuration file counts again.
     Reset(&'s str),
-    /// What the configuration file says counts again for all.
+    /// The values in the configuration file count again, for all settings.
     ResetAll,
 }
 
-/// What other sessions may know of a session.
+/// The facts of a session that other sessions may read.
 pub struct SessionInfo {
     /// Its number, as `pg_backend_pid()` gives it.
     pub pid: i32,
-    /// Who may cancel it knows this.
+    /// A client that sends this number may cancel it.
     pub secret: i32,
     /// The number of the role that connected: its name may come to be another role's.
     pub role: Oid,
@@ -91,7 +91,7 @@ pub struct SessionInfo {
     pub local: Option<SocketAddr>,
     /// Version and cipher suite of its encryption.
     pub encryption: Option<(&'static str, &'static str)>,
-    /// What the system does with its TCP connection of itself; none likewise.
+    /// The system's own times for its TCP connection; none likewise.
     pub tcp: Option<TcpTimes>,
     /// The engine's name for the session.
     owner: AtomicU32,
@@ -99,9 +99,9 @@ pub struct SessionInfo {
     pub number: u32,
     /// How it is interrupted.
     pub interrupt: Arc<Interrupt>,
-    /// What the log calls it.
+    /// Its identity in the log.
     pub identity: Arc<Identity>,
-    /// What it waits for deep in the engine.
+    /// Its present wait deep in the engine.
     pub wait_report: Arc<WaitReport>,
     /// When it connected; microseconds since 2000-01-01 UTC.
     pub started_at: i64,
@@ -111,7 +111,7 @@ pub struct SessionInfo {
     pub statement_start: AtomicI64,
     /// When its state last changed.
     pub state_change: AtomicI64,
-    /// What it does: an [`Activity`].
+    /// Its [`Activity`].
     activity: AtomicI32,
     /// The beginning of the text that it runs or ran last. A leaf.
     query: Mutex<Arc<str>>,
@@ -121,7 +121,7 @@ pub struct SessionInfo {
     application_name: Mutex<Arc<str>>,
 }
 
-/// What a session does, as `pg_stat_activity.state` says.
+/// The present activity of a session, as in `pg_stat_activity.state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Waits for its client, outside a transaction.
@@ -156,7 +156,7 @@ impl SessionInfo {
         self.owner.store(owner.0, Ordering::Relaxed);
     }
 
-    /// What it does.
+    /// Its present activity.
     pub fn activity(&self) -> Activity {
         match self.activity.load(Ordering::Relaxed) {
             1 => Activity::Active,
@@ -194,7 +194,7 @@ impl SessionInfo {
         text.len() <= self.query_bytes_max
     }
 
-    /// What its client calls itself.
+    /// The client's name for itself.
     pub fn application_name(&self) -> Arc<str> {
         Arc::clone(&self.application_name.lock())
     }
@@ -204,7 +204,7 @@ impl SessionInfo {
     }
 }
 
-/// What a new connection asks for.
+/// The request of a new connection.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectRequest {
     /// The user.
@@ -219,9 +219,9 @@ pub struct ConnectRequest {
     pub local: Option<SocketAddr>,
     /// Version and cipher suite of its encryption.
     pub encryption: Option<(&'static str, &'static str)>,
-    /// What the system does with its TCP connection of itself; none for a Unix socket.
+    /// The system's own times for its TCP connection; none for a Unix socket.
     pub tcp: Option<TcpTimes>,
-    /// What the log calls it, if it has been mentioned there; a new one is made otherwise.
+    /// Its identity in the log, if it has been mentioned there; a new one is made otherwise.
     pub identity: Option<Arc<Identity>>,
 }
 
@@ -238,7 +238,7 @@ impl Instance {
 
     /// The SQL side of `database`.
     pub fn new(database: Database) -> Arc<Instance> {
-        // What can't be removed now is removed when its name is used again.
+        // A file that can't be removed now is removed when its name is used again.
         let _ = crate::commands::temporary::remove_leftovers(&database);
         let started_at = datetime::clock_micros();
         Arc::new(Instance {
@@ -275,12 +275,12 @@ impl Instance {
         &self.database
     }
 
-    /// What `pg_reload_conf()` does: true if the file was read.
+    /// Sets the action of `pg_reload_conf()`, which returns true if the file was read.
     pub fn set_reload(&self, reload: Arc<dyn Fn() -> bool + Send + Sync>) {
         *self.reload.lock() = Some(reload);
     }
 
-    /// What ALTER SYSTEM does.
+    /// Sets the action of ALTER SYSTEM.
     pub fn set_setting_keeper(&self, keeper: Box<SettingKeeper>) {
         *self.setting_keeper.lock() = Some(keeper);
     }
@@ -361,7 +361,7 @@ impl Instance {
         let session = SqlSession::new(state);
         let state = session.state();
         for (name, value) in session_defaults::at_session_start(&catalog, role.oid) {
-            // Who kept it was asked whether he may; what can't be any more is no reason to turn the session away.
+            // The right to keep it was checked when it was kept. A value that is no longer valid is no reason to turn the session away.
             if let Err(error) = settings::set_at_session_start(state, &name, &value, true) {
                 state.warnings.add(error);
             }
@@ -397,7 +397,7 @@ impl Instance {
         Err(Error::new(sqlstate::TOO_MANY_CONNECTIONS, message).fatal())
     }
 
-    /// What is asked of a client that wants to connect.
+    /// The proof that the rules demand of a client that wants to connect.
     ///
     /// # Errors
     /// 28000 if it may not connect; 22023 for rules that are none, which [`base::settings`] doesn't let through.
@@ -411,15 +411,15 @@ impl Instance {
         })
     }
 
-    /// What is kept of the password of `user`; none if there is none, or if it is good no longer.
+    /// The kept form of the password of `user`; none if there is none, or if it has expired.
     pub fn kept_password(&self, user: &str) -> Option<String> {
         let catalog = self.database.catalog();
         let is_good = |role: &&Arc<RoleDef>| role.valid_until.is_none_or(|until| datetime::clock_micros() < until);
         catalog.role_by_name(user).filter(is_good).and_then(|role| role.password.clone())
     }
 
-    /// What a client must know that says it is `user`, and whether knowing it lets it in: one that has no password, or whose
-    /// password is good no longer or kept as an MD5 hash, is asked like any other.
+    /// The secret that a client must prove to know if it says that it is `user`, and whether the proof lets it in. A user without a
+    /// password, or with one that has expired or is kept as an MD5 hash, gets a secret that no password fits.
     pub fn secret_of(&self, user: &str) -> (ScramSecret, bool) {
         match self.kept_password(user).as_deref().and_then(password::secret) {
             Some(secret) => (secret, true),

@@ -323,7 +323,7 @@ impl SessionState {
                 text.push_str("NULL");
                 continue;
             }
-            // What can't be shown is left out: the log is no reason for a statement to fail.
+            // A value that can't be shown is left out: the log is no reason for a statement to fail.
             let _ = types::output(value, sql_type.oid, &format, &catalog, &mut bytes);
             let shown = String::from_utf8_lossy(&bytes);
             let end = if max_bytes > 0 { shown.floor_char_boundary(max_bytes as usize) } else { shown.len() };
@@ -545,7 +545,7 @@ impl SqlSession {
         }
     }
 
-    /// What the log says that the session does while it waits for its client.
+    /// The session's activity in the log while it waits for its client.
     pub(super) fn note_idle(&self) {
         self.state.forget_statement();
         self.state.note_activity(match self.transaction_status() {

@@ -1,4 +1,4 @@
-//! What sessions wait for, as `pg_stat_activity` and those who serve figures tell it.
+//! The waits of sessions, as `pg_stat_activity` and the threads that serve figures tell them.
 
 use base::OwnerId;
 use engine::{LockMode, LockTag, OtherWaits};
@@ -16,7 +16,7 @@ pub struct SessionWait {
     pub event: &'static str,
 }
 
-/// What sessions wait for at one moment.
+/// The waits of all sessions at one moment.
 pub struct SessionWaits<'i> {
     instance: &'i Instance,
     locks: FxHashMap<OwnerId, (LockTag, LockMode, Instant)>,
@@ -30,7 +30,7 @@ const DEADLOCK_PATIENCE: Duration = Duration::from_secs(10);
 const SAFE_SNAPSHOT: SessionWait = SessionWait { kind: "IPC", event: "SafeSnapshot" };
 
 impl Instance {
-    /// What sessions wait for now.
+    /// The waits of this moment.
     pub fn waits(&self) -> SessionWaits<'_> {
         SessionWaits { instance: self, locks: self.database().locks().waits() }
     }
@@ -74,7 +74,7 @@ impl Instance {
 }
 
 impl SessionWaits<'_> {
-    /// What this session waits for; nothing, if it works.
+    /// The wait of this session; none if it works.
     pub fn of(&self, info: &SessionInfo) -> Option<SessionWait> {
         let wait = |kind, event| Some(SessionWait { kind, event });
         let activity = info.activity();
