@@ -155,6 +155,19 @@ pub(super) fn first_own_variable(expr: &Expr) -> Option<Location> {
     found
 }
 
+/// Where an aggregate of this very query stands in `expr`, if one does.
+pub(super) fn first_own_aggregate(expr: &Expr) -> Option<Location> {
+    let mut found = None;
+    for_each_inner(expr, 0, &mut |inner, depth| {
+        if let ExprKind::Aggregate(call) = &inner.kind
+            && call.level == depth
+        {
+            found.get_or_insert(call.location);
+        }
+    });
+    found
+}
+
 impl Binder<'_, '_> {
     /// The query an aggregate belongs to: that of its nearest column, or its own if it has none.
     pub(super) fn aggregate_level(&mut self, call: &AggregateCall, location: Location) -> Result<u32> {

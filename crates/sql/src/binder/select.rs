@@ -189,9 +189,8 @@ impl Binder<'_, '_> {
     }
 
     fn check_group(&mut self, group: &Expr, location: i32) -> Result<()> {
-        let aggregate = |expr: &Expr| matches!(&expr.kind, ExprKind::Aggregate(call) if call.level == 0);
-        if group.any(&aggregate) {
-            let location = super::aggregate::location_of(group, &aggregate).unwrap_or(location);
+        // One of a subquery may be this query's: an entry of the select list that is grouped by was bound as such.
+        if let Some(location) = super::aggregate::first_own_aggregate(group) {
             let message = "aggregate functions are not allowed in GROUP BY";
             return Err(self.error(sqlstate::GROUPING_ERROR, message, location));
         }
