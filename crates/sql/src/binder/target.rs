@@ -230,7 +230,7 @@ pub(super) fn name_of(expr: &tree::Expr) -> Option<Name> {
 fn named(expr: &tree::Expr) -> Option<(Name, bool)> {
     let good = |name: &'static str| Some((Name::new_static(name), true));
     match &expr.kind {
-        Tree::Column(parts) => parts.last().map(|name| (name.clone(), true)),
+        Tree::Column(parts) | Tree::Star(parts) => parts.last().map(|name| (name.clone(), true)),
         Tree::Indirection { input, steps } => {
             let field = steps.iter().rev().find_map(|step| match step {
                 Indirection::Field(name) => Some((name.clone(), true)),

@@ -178,7 +178,7 @@ fn expression_name(expr: &Expr) -> String {
 
 fn figured_name(expr: &Expr) -> Option<String> {
     match &expr.kind {
-        ExprKind::Column(parts) => parts.last().map(ToString::to_string),
+        ExprKind::Column(parts) | ExprKind::Star(parts) => parts.last().map(ToString::to_string),
         ExprKind::Function(call) => Some(call.name.name.to_string()),
         ExprKind::NullIf(..) => Some("nullif".to_owned()),
         ExprKind::Cast { input, type_name } => figured_name(input).or_else(|| Some(type_name.name.to_string())),
