@@ -540,7 +540,7 @@ impl Binder<'_, '_> {
                     let predicate = own.and_then(|own| own.predicate.as_ref());
                     let predicate_holds = match (predicate, &filter) {
                         (None, _) => true,
-                        (Some(predicate), Some(filter)) => implies(filter, predicate),
+                        (Some(predicate), Some(filter)) => super::implication::implies(filter, predicate),
                         (Some(_), None) => false,
                     };
                     same_columns && same_expressions && predicate_holds
@@ -816,18 +816,4 @@ fn is_bare(query: &tree::Query) -> bool {
         && query.limit.is_none()
         && query.offset.is_none()
         && query.locking.is_empty()
-}
-
-/// Whether `filter` makes sure that `predicate` is true, as far as can be seen at a glance.
-pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
-    if super::aggregate::same(filter, predicate) {
-        return true;
-    }
-    if let ExprKind::And(parts) = &predicate.kind {
-        return parts.iter().all(|part| implies(filter, part));
-    }
-    match &filter.kind {
-        ExprKind::And(parts) => parts.iter().any(|part| implies(part, predicate)),
-        _ => false,
-    }
 }

@@ -20,6 +20,7 @@ mod definition;
 mod expr;
 mod from;
 mod function;
+mod implication;
 mod lock;
 mod missing;
 mod operator;
@@ -40,10 +41,10 @@ mod updatable_view;
 mod window;
 
 pub(crate) use aggregate::{same, same_aggregate, same_set_call};
-pub(crate) use change::implies;
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };
+pub(crate) use implication::implies;
 pub(crate) use operator::null_test;
 pub use parameters::Parameters;
 pub use query::{

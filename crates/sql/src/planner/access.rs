@@ -505,9 +505,7 @@ fn is_usable(expressions: Option<&TableExpressions>, position: usize, offered: &
                 ExprKind::And(parts) => parts.as_slice(),
                 _ => std::slice::from_ref(predicate),
             };
-            parts.iter().all(|part| {
-                offered.iter().any(|offered| implies(offered.condition, part) || excludes_null(offered.condition, part))
-            })
+            parts.iter().all(|part| offered.iter().any(|offered| implies(offered.condition, part)))
         }
     }
 }
@@ -530,16 +528,6 @@ fn use_predicate(
             path.used.push(place);
         }
     }
-}
-
-/// A strict condition on a column makes sure that it is not NULL.
-fn excludes_null(condition: &Expr, predicate: &Expr) -> bool {
-    let ExprKind::IsNotNull(input) = &predicate.kind else { return false };
-    let ExprKind::Call(call) = &condition.kind else { return false };
-    call.operator.is_some_and(|operator| {
-        !matches!(operator.role, OperatorRole::Other)
-            && call.arguments.iter().any(|argument| binder::same(argument, input))
-    })
 }
 
 /// What an index is sorted by, as expressions over the entry.

@@ -1,0 +1,24 @@
+-- An index is inferred from a condition that makes sure of its own.
+create table oc(a int,b text,c int);
+create unique index on oc(c) where a>10;
+insert into oc values(12,'y',3) on conflict(c) where a>11 do nothing;
+insert into oc values(12,'y',3) on conflict(c) where a>11 do update set b = 'z' returning *;
+insert into oc values(12,'y',3) on conflict(c) where a>9 do nothing;
+insert into oc values(12,'y',3) on conflict(c) where a = 10 or a > 15 do nothing;
+insert into oc values(12,'y',3) on conflict(c) where a = 11 or a > 15 do nothing;
+insert into oc values(12,'y',3) on conflict(c) where 11 <= a and b = 'x' do nothing;
+insert into oc values(12,'y',3) on conflict(c) where a in (12, 13) do nothing;
+insert into oc values(12,'y',3) on conflict(c) where a <= 11 do nothing;
+create unique index on oc(b) where a is not null;
+insert into oc values(12,'z',4) on conflict(b) where a < 11 do nothing;
+insert into oc values(12,'z',4) on conflict(b) where a is not distinct from 11 do nothing;
+create unique index on oc(a) where b > 'm' or c <> 7;
+insert into oc values(12,'z',4) on conflict(a) where b > 'n' do nothing;
+insert into oc values(12,'z',4) on conflict(a) where c < 7 do nothing;
+insert into oc values(12,'z',4) on conflict(a) where c <= 7 do nothing;
+insert into oc values(12,'z',4) on conflict(a) where c = 8::bigint do nothing;
+create table od (a numeric, b text unique, c timestamptz);
+create unique index on od (a) where c > '2020-01-01 00:00+00';
+insert into od values (1, 'x', now()) on conflict (a) where c > '2021-01-01 00:00+00' do nothing;
+insert into od values (1, 'y', now()) on conflict (a) where c >= '2020-01-01 00:00+00' do nothing;
+insert into od values (1, 'y', now()) on conflict (a) where '2020-01-02 00:00+00' < c and b is null do nothing;
