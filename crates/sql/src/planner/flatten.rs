@@ -476,6 +476,13 @@ pub(super) fn pull_up(query: &mut Query) {
         let top_level = |relation: u32| {
             query.from.iter().any(|item| matches!(item, FromItem::Relation(found) if *found == relation))
         };
+        for relation in &candidates {
+            if let RelationKind::Subquery(inner) = &mut query.relations[*relation as usize].kind
+                && query.from.iter().any(|item| matches!(item, FromItem::Relation(found) if found == relation))
+            {
+                pull_up_row(inner);
+            }
+        }
         let found = candidates.into_iter().find(|relation| match &query.relations[*relation as usize].kind {
             // A subquery without FROM leaves nothing to stand in its place within a join.
             RelationKind::Subquery(inner) => {
@@ -488,6 +495,19 @@ pub(super) fn pull_up(query: &mut Query) {
         let Some(relation) = found else { return };
         merge(query, relation);
     }
+}
+
+/// Makes a query without FROM of one whose FROM is a single row of VALUES: its values may be constants to fold.
+fn pull_up_row(query: &mut Query) {
+    let ([relation], [FromItem::Relation(0)]) = (query.relations.as_mut_slice(), query.from.as_slice()) else { return };
+    let RelationKind::Values(rows) = &mut relation.kind else { return };
+    let has_set = |value: &Expr| value.any(&|inner| matches!(inner.kind, ExprKind::Set(_)));
+    if rows.len() != 1 || rows[0].iter().any(|value| is_volatile(value) || has_set(value)) {
+        return;
+    }
+    let Some(row) = rows.pop() else { return };
+    query.from.clear();
+    query.for_each_expr_mut(0, &mut |expr, depth| substitute(expr, depth, 0, &row));
 }
 
 /// The entries that no outer join may make up rows for.

@@ -19,3 +19,16 @@ execute z4('y');
 execute z4('x');
 prepare z5 as select 1 / 0;
 execute z5;
+-- A single row of VALUES becomes part of the query before constants are computed.
+select case x when 0 then 'z' when 1/0 then 'b' end from (values (0)) v(x);
+select case x when 0 then 'z' when 1/0 then 'b' end from (values (1)) v(x);
+select case x when 0 then 'z' when 1/0 then 'b' end from (values (0), (1)) v(x);
+select x + 1, y from (values (0, 'a')) v(x, y), generate_series(1, 2);
+select x from (values (random(), 2)) v(r, x) where r < 0;
+select x from (select * from (values (0)) v(x)) v where x = 0;
+select * from (values (1)) v(x) left join (values (2)) u(y) on x = y;
+select * from (values (1)) v(x) join (values (1)) u(y) on x = y;
+select (select x) from (values (1)) v(x);
+select a, x from t, (values (1)) v(x), lateral (values (a + x)) w(y) where y > 1 order by a;
+explain (costs off) select * from (values (1)) v(x);
+explain (costs off) select * from (values (1)) v(x) where x = 2;
