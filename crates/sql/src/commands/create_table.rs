@@ -11,7 +11,7 @@ use engine::catalog::{
     TableDef,
 };
 
-use super::column::{self, Counted, NewColumn};
+use super::column::{self, Counted, NewColumn, check_type};
 use super::ddl::{Ddl, Found};
 use super::options::{self, OptionsOf};
 use super::{constraint, index, names};
@@ -22,7 +22,7 @@ use crate::tree::{
     Constraint, ConstraintKind, CreateTable, DefinitionElement, DefinitionValue, ForeignKey, KeyConstraint, Name,
     OnCommit, QualifiedName, TableElement,
 };
-use crate::types;
+use crate::types::{self, SqlType};
 
 /// CREATE TABLE.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityOutput> {
@@ -209,6 +209,22 @@ impl Parts {
         Ok(())
     }
 
+    /// A column of which nothing but the name and the type is known.
+    fn add_typed(&mut self, ddl: &Ddl<'_>, name: &str, sql_type: SqlType) -> Result<()> {
+        check_type(ddl, name, sql_type.oid)?;
+        let mut def = ColumnDef::new(name, sql_type.oid, types::physical_type(&ddl.view(), sql_type.oid));
+        def.typmod = sql_type.typmod;
+        self.columns.push(NewColumn {
+            def,
+            default: None,
+            generated: None,
+            counted: None,
+            constraints: Vec::new(),
+            properties: ColumnProperties::default(),
+        });
+        Ok(())
+    }
+
     /// LIKE: columns with types and NOT NULL, and what else is asked for.
     fn add_like(&mut self, ddl: &Ddl<'_>, name: &QualifiedName, options: u32) -> Result<()> {
         let has = |bit: u32| options & bit != 0;
@@ -221,17 +237,14 @@ impl Parts {
             Found::Composite(def) => {
                 ddl.require_type(def.oid)?;
                 for (name, sql_type) in composite_fields(&def).unwrap_or_default() {
-                    let physical = types::physical_type(&ddl.view(), sql_type.oid);
-                    let mut def = ColumnDef::new(name.as_str(), sql_type.oid, physical);
-                    def.typmod = sql_type.typmod;
-                    self.columns.push(NewColumn {
-                        def,
-                        default: None,
-                        generated: None,
-                        counted: None,
-                        constraints: Vec::new(),
-                        properties: ColumnProperties::default(),
-                    });
+                    self.add_typed(ddl, &name, sql_type)?;
+                }
+                return Ok(());
+            }
+            Found::System(_) => {
+                let model = crate::catalogs::system_table_named(name.schema.as_deref(), &name.name);
+                for column in model.iter().flat_map(|model| &model.columns) {
+                    self.add_typed(ddl, &column.name, column.sql_type)?;
                 }
                 return Ok(());
             }
