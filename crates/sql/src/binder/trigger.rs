@@ -7,7 +7,7 @@ use engine::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
-use crate::executor::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
+use crate::executor::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, builtin_trigger_function};
 use crate::plan::{Expr, ExprKind, Variable, VirtualColumn, VirtualTable};
 use crate::tree::{self, Name};
 use crate::types::{RecordShape, SqlType, Value};
@@ -70,6 +70,7 @@ impl Binder<'_, '_> {
         let mut list = Vec::with_capacity(defs.len());
         for def in defs {
             let function = self.context.catalog.function(def.function).cloned();
+            let function = function.or_else(|| builtin_trigger_function(def.function));
             let function = function.ok_or_else(|| Error::internal(format!("trigger {} has no function", def.name)))?;
             let condition = match &def.condition {
                 None => None,

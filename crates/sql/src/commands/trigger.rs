@@ -15,6 +15,7 @@ use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::relation;
 use crate::binder::trigger_condition;
 use crate::catalogs::user_types::is_composite_type;
+use crate::executor::{SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function};
 use crate::parser::if_readable;
 use crate::plan::{Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
@@ -198,6 +199,11 @@ fn check_kind(table: &TableDef, create: &CreateTrigger) -> Result<()> {
 
 fn trigger_function(ddl: &Ddl<'_>, create: &CreateTrigger) -> Result<Oid> {
     let view = ddl.view();
+    let is_builtin = create.function.schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
+    let builtin = builtin_trigger_function(SUPPRESS_REDUNDANT_UPDATES);
+    if let Some(function) = builtin.filter(|function| is_builtin && *create.function.name == *function.name) {
+        return Ok(function.oid);
+    }
     let schemas = match &create.function.schema {
         Some(schema) => vec![view.schema_named(schema)?],
         None => view.path().to_vec(),
@@ -419,7 +425,8 @@ pub fn definition(
     }
     let arguments: Vec<String> =
         def.arguments.iter().map(|text| crate::types::reg_types::quote_literal(text)).collect();
-    let function = view.catalog().function(def.function).map_or_else(String::new, |function| {
+    let builtin = || builtin_trigger_function(def.function).map(|function| function.name.clone()).unwrap_or_default();
+    let function = view.catalog().function(def.function).map_or_else(builtin, |function| {
         let name = quote_identifier(&function.name);
         let is_found = view
             .path()

@@ -55,7 +55,9 @@ pub use measure::{Effort, Measured, Measurements};
 pub use row_decoder::RowDecoder;
 pub use shared_change::{Captured, SharedChange};
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
-pub use trigger::{Captures, Event, PlannedTrigger, TableTriggers};
+pub use trigger::{
+    Captures, Event, PlannedTrigger, SUPPRESS_REDUNDANT_UPDATES, TableTriggers, builtin_trigger_function,
+};
 
 use crate::catalogs::user_types;
 use crate::client::{Client, Severity};

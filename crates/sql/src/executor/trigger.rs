@@ -6,7 +6,10 @@
 use std::sync::Arc;
 
 use base::{CommandId, Error, Oid, Result, sqlstate};
-use engine::catalog::{FunctionDef, TableDef, TriggerDef, TriggerTiming};
+use engine::catalog::{
+    BOOTSTRAP_ROLE, FunctionDef, FunctionKind, PG_CATALOG_SCHEMA, Parallel, TableDef, TriggerDef, TriggerTiming,
+    Volatility,
+};
 use engine::row::ColumnSet;
 
 use super::Run;
@@ -15,7 +18,7 @@ use super::shared_change::{Captured, EndMark, SharedChange};
 use crate::plan::{Expr, VirtualTable};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
-use crate::types::{RecordShape, RecordValue, Value};
+use crate::types::{self, RecordShape, RecordValue, Value};
 
 /// What happens to rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -359,6 +362,57 @@ fn is_of(def: &TriggerDef, timing: TriggerTiming, for_row: bool, event: Event) -
     def.timing == timing && def.for_each_row == for_row && event.concerns(def)
 }
 
+/// The trigger function that is built in.
+pub const SUPPRESS_REDUNDANT_UPDATES: Oid = Oid(1291);
+
+/// A built-in trigger function in the form of those that users make.
+pub fn builtin_trigger_function(oid: Oid) -> Option<Arc<FunctionDef>> {
+    let function = types::function(oid).filter(|function| function.oid == SUPPRESS_REDUNDANT_UPDATES)?;
+    Some(Arc::new(FunctionDef {
+        oid,
+        schema: PG_CATALOG_SCHEMA,
+        name: function.name.to_owned(),
+        owner: BOOTSTRAP_ROLE,
+        arguments: Vec::new(),
+        returns: function.result,
+        returns_set: false,
+        language: "internal".to_owned(),
+        body: function.name.to_owned(),
+        volatility: Volatility::Volatile,
+        strict: function.strict,
+        kind: FunctionKind::Function,
+        security_definer: false,
+        settings: Vec::new(),
+        comment: None,
+        cost: None,
+        rows: None,
+        leakproof: false,
+        parallel: Parallel::Safe,
+    }))
+}
+
+/// `suppress_redundant_updates_trigger`: leaves out an update that would leave the row as it is.
+fn suppress_redundant_update(call: TriggerCall<'_>) -> Result<Option<Arc<RecordValue>>> {
+    let refusal = |what: &str| {
+        let message = format!("suppress_redundant_updates_trigger: must be called {what}");
+        Err(Error::new(sqlstate::TRIGGER_PROTOCOL_VIOLATED, message))
+    };
+    if call.operation != "UPDATE" {
+        return refusal("on update");
+    }
+    if call.when != "BEFORE" {
+        return refusal("before update");
+    }
+    if call.level != "ROW" {
+        return refusal("for each row");
+    }
+    let is_redundant = match (&call.old, &call.new) {
+        (Some(old), Some(new)) => old.fields == new.fields,
+        _ => false,
+    };
+    Ok(call.new.filter(|_| !is_redundant))
+}
+
 fn call(
     triggers: &TableTriggers,
     trigger: &PlannedTrigger,
@@ -389,6 +443,9 @@ fn call(
         transition_tables: &trigger.transition_tables,
         captured,
     };
+    if trigger.function.oid == SUPPRESS_REDUNDANT_UPDATES {
+        return suppress_redundant_update(call);
+    }
     call_trigger(run, &trigger.function, &call)
 }
 

@@ -19,6 +19,11 @@ use crate::types::type_name::{self, enum_labels, format_type_name};
 use crate::types::type_table::{SqlType, builtin_type};
 use crate::types::value::{EnumValue, Interval, RecordShape, RecordValue, Value};
 
+fn suppress_redundant_updates(_: &mut dyn EvalContext, _: &[Value]) -> Result<Value> {
+    let message = "suppress_redundant_updates_trigger: must be called as trigger";
+    Err(Error::new(sqlstate::TRIGGER_PROTOCOL_VIOLATED, message))
+}
+
 fn format_type(context: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     let Value::Oid(oid) = a[0] else { return Ok(Value::Null) };
     let name = match a[1] {
@@ -282,6 +287,7 @@ fn zone_names(_: &mut dyn EvalContext, _: &CallTypes, _: &[Value]) -> Result<Box
 
 #[rustfmt::skip]
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::plain(1291, "suppress_redundant_updates_trigger", &[], TRIGGER, suppress_redundant_updates).volatile(),
     FunctionDef::plain(1081, "format_type", &[OID, INT4], TEXT, format_type).stable().not_strict(),
     FunctionDef::typed(1619, "pg_typeof", &[ANY], REGTYPE, |_, types, _| Ok(Value::Oid(types.arguments.first().map_or(UNKNOWN, |ty| ty.oid).0))).stable().not_strict(),
     FunctionDef::plain(2288, "pg_size_pretty", &[INT8], TEXT, |_, a| { take!(a; Int8 bytes); Ok(Value::from(size_pretty(i128::from(*bytes)))) }),

@@ -1,0 +1,25 @@
+-- Updates that would change nothing are left out.
+create table sr(a int, b text);
+create trigger s before update on sr for each row execute function suppress_redundant_updates_trigger();
+insert into sr values (1, 'x'), (2, null), (3, repeat('long', 10000));
+update sr set a = a;
+update sr set a = 1;
+update sr set b = b returning *;
+update sr set b = null where a = 1;
+select pg_get_triggerdef(oid) from pg_trigger where tgname = 's';
+create trigger s2 after update on sr for each row execute function suppress_redundant_updates_trigger();
+update sr set a = 5;
+drop trigger s2 on sr;
+create trigger s2 before insert on sr for each row execute function suppress_redundant_updates_trigger();
+insert into sr values (1, 'x');
+drop trigger s2 on sr;
+create trigger s2 before update on sr for each statement execute function suppress_redundant_updates_trigger();
+update sr set a = 5;
+drop trigger s2 on sr;
+create trigger s2 before update on sr for each row execute function pg_catalog.suppress_redundant_updates_trigger('x');
+update sr set a = 5;
+select suppress_redundant_updates_trigger();
+select proname, prorettype::regtype, provolatile, proisstrict, prosrc, prolang from pg_proc where proname = 'suppress_redundant_updates_trigger';
+create function suppress_redundant_updates_trigger() returns trigger language plpgsql as $$ begin raise notice 'own'; return new; end $$;
+create trigger s3 before update on sr for each row execute function suppress_redundant_updates_trigger();
+update sr set b = 'new';
