@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use engine::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnProperties, ConstraintDef, ConstraintKind, CustomDef, ForeignKeyAction,
-    ForeignKeyMatch, IndexDef, Object, Persistence, RelationKind, ReplicaIdentity, SequenceDef, TableDef,
+    ForeignKeyMatch, IndexDef, Object, Persistence, RelationKind, ReplicaIdentity, SequenceDef, TableDef, TriggerDef,
 };
 
 use super::objects::acl_items;
@@ -676,6 +676,36 @@ pub fn index_places(catalog: &Catalog, index: Oid) -> Vec<usize> {
     catalog.index(index).map(|index| index.keys.iter().filter_map(|key| key.column).collect()).unwrap_or_default()
 }
 
+/// The row of `pg_constraint` of a constraint trigger, which has the trigger's number.
+fn of_trigger(table: &TableDef, def: &TriggerDef) -> Vec<Value> {
+    let (none, blank) = (Oid::INVALID, || letter(' '));
+    let mut row = row![
+        def.oid,
+        def.name.as_str(),
+        table.schema,
+        letter('t'),
+        def.deferrable,
+        def.initially_deferred,
+        true,
+        table.oid,
+        none,
+        none,
+        none,
+        none,
+        blank(),
+        blank(),
+        blank(),
+        true,
+        0i32,
+        true
+    ];
+    row.resize(CONSTRAINT_COLUMNS, NULL);
+    row
+}
+
+/// How many columns `pg_constraint` has.
+const CONSTRAINT_COLUMNS: usize = 26;
+
 /// `pg_constraint`
 pub fn pg_constraint(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let catalog = Arc::clone(run.catalog.catalog());
@@ -757,6 +787,10 @@ pub fn pg_constraint(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<
             NULL,
             condition,
         ]);
+    }
+    for table in tables(&catalog).into_iter().filter(|table| relation.matches(&table.oid)) {
+        let made = table.triggers.iter().filter(|def| def.is_constraint && wanted.matches(&def.oid));
+        rows.extend(made.map(|def| of_trigger(&table, def)));
     }
     if matches!(relation, Wanted::All) {
         rows.extend(

@@ -20,9 +20,14 @@ use crate::session::CatalogView;
 use crate::tree::{self, Constraint, ForeignKey, Name};
 use crate::types::{self, SqlType, oids};
 
-/// 42710 if the table has a constraint of this name.
+/// Whether a table's constraint of this name is a constraint trigger.
+pub(super) fn is_trigger(table: &TableDef, name: &str) -> bool {
+    table.triggers.iter().any(|def| def.is_constraint && def.name == name)
+}
+
+/// 42710 if the table has a constraint of this name, or a constraint trigger.
 pub(super) fn require_free_name(table: &TableDef, name: &str) -> Result<()> {
-    if table.constraints.iter().any(|constraint| constraint.name == name) {
+    if is_trigger(table, name) || table.constraints.iter().any(|constraint| constraint.name == name) {
         let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
     }
@@ -368,6 +373,9 @@ pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: us
 /// ALTER TABLE VALIDATE CONSTRAINT.
 pub(super) fn validate_constraint(ddl: &mut Ddl<'_>, table: Oid, name: &str) -> Result<()> {
     let def = ddl.table(table)?;
+    if is_trigger(&def, name) {
+        return Err(is_other_kind(&def, name, "foreign key or check"));
+    }
     let place = find(&def, name)?;
     let constraint = &def.constraints[place];
     match &constraint.kind {
@@ -380,11 +388,7 @@ pub(super) fn validate_constraint(ddl: &mut Ddl<'_>, table: Oid, name: &str) -> 
             check_rows(ddl, table, constraint)?;
         }
         ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. } => return Ok(()),
-        _ => {
-            let message =
-                format!("constraint \"{name}\" of relation \"{}\" is not a foreign key or check constraint", def.name);
-            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
-        }
+        _ => return Err(is_other_kind(&def, name, "foreign key or check")),
     }
     let mut changed = (*def).clone();
     changed.constraints[place].validated = true;
@@ -394,15 +398,22 @@ pub(super) fn validate_constraint(ddl: &mut Ddl<'_>, table: Oid, name: &str) -> 
 /// ALTER TABLE ALTER CONSTRAINT: whether a foreign key may be deferred.
 pub(super) fn alter(ddl: &Ddl<'_>, table: Oid, name: &str, deferrable: bool, initially_deferred: bool) -> Result<()> {
     let def = ddl.table(table)?;
+    if is_trigger(&def, name) {
+        return Err(is_other_kind(&def, name, "foreign key"));
+    }
     let place = find(&def, name)?;
     if !matches!(def.constraints[place].kind, ConstraintKind::ForeignKey { .. }) {
-        let message = format!("constraint \"{name}\" of relation \"{}\" is not a foreign key constraint", def.name);
-        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        return Err(is_other_kind(&def, name, "foreign key"));
     }
     let mut changed = (*def).clone();
     changed.constraints[place].deferrable = deferrable;
     changed.constraints[place].initially_deferred = initially_deferred;
     ddl.replace(changed)
+}
+
+fn is_other_kind(table: &TableDef, name: &str, wanted: &str) -> Error {
+    let message = format!("constraint \"{name}\" of relation \"{}\" is not a {wanted} constraint", table.name);
+    Error::new(sqlstate::WRONG_OBJECT_TYPE, message)
 }
 
 /// The place of a table's constraint: 42704 if there is none of this name.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use base::limits::NAME_MAX_BYTES;
 use base::{Oid, Result};
-use engine::catalog::{Catalog, ConstraintDef, IndexKey, TableDef};
+use engine::catalog::{Catalog, IndexKey, TableDef};
 
 use crate::catalogs::user_types::relation_name_is_taken;
 use crate::parser::{if_readable, parse_expression};
@@ -80,7 +80,7 @@ fn free_constraint_name(
     (first, second, label): (&str, Option<&str>, &str),
     also_taken: &[String],
 ) -> String {
-    let there = constraints_of(catalog, schema).map(|constraint| constraint.name.as_str());
+    let there = constraints_of(catalog, schema);
     let taken = || also_taken.iter().map(String::as_str).chain(there.clone());
     // The first name is free most of the time. If it isn't, thousands may have been numbered before.
     let (is_first, all) = (Cell::new(true), OnceCell::<HashSet<&str>>::new());
@@ -103,11 +103,16 @@ fn numbered(first: &str, second: Option<&str>, label: &str, is_taken: impl Fn(&s
 }
 
 fn constraint_is_there(catalog: &Catalog, schema: Oid, name: &str) -> bool {
-    constraints_of(catalog, schema).any(|constraint| constraint.name == name)
+    constraints_of(catalog, schema).any(|constraint| constraint == name)
 }
 
-fn constraints_of(catalog: &Catalog, schema: Oid) -> impl Iterator<Item = &ConstraintDef> + Clone {
-    catalog.tables().filter(move |table| table.schema == schema).flat_map(|table| &table.constraints)
+/// The names of the constraints of a schema's tables, and of their constraint triggers.
+fn constraints_of(catalog: &Catalog, schema: Oid) -> impl Iterator<Item = &str> + Clone {
+    let tables = catalog.tables().filter(move |table| table.schema == schema);
+    tables.flat_map(|table| {
+        let triggers = table.triggers.iter().filter(|def| def.is_constraint).map(|def| def.name.as_str());
+        table.constraints.iter().map(|constraint| constraint.name.as_str()).chain(triggers)
+    })
 }
 
 /// What an index's name says of its columns: their names joined, not longer than a name.

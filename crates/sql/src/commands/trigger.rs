@@ -85,6 +85,13 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
         def.condition = Some(ddl.to_store(&bound, &BothRows(&table)));
     }
     let mut changed = (*ddl.table(table.oid)?).clone();
+    let is_constraint_named = |constraint: &ConstraintDef| constraint.name == def.name;
+    if def.is_constraint && changed.constraints.iter().any(is_constraint_named) {
+        const KEY: &str = "pg_constraint_conrelid_contypid_conname_index";
+        let detail = format!("Key (conrelid, contypid, conname)=({}, 0, {}) already exists.", table.oid, def.name);
+        let message = format!("duplicate key value violates unique constraint \"{KEY}\"");
+        return Err(Error::new(sqlstate::UNIQUE_VIOLATION, message).detail(detail));
+    }
     if create.replace
         && let Some(before) = changed.triggers.iter().find(|other| other.name == def.name)
     {

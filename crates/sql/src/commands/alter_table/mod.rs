@@ -13,7 +13,7 @@ use engine::LockMode;
 use engine::catalog::{Object, Persistence, RelationKind, TableDef, TriggerEnabled};
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
-use super::dependencies::{Node, drop_all};
+use super::dependencies::{Node, drop_all, relation};
 use super::index::not_for;
 use super::options::{self, OptionsOf};
 use super::{constraint, create_table, index, properties, rename};
@@ -275,6 +275,14 @@ fn add_constraint(ddl: &mut Ddl<'_>, oid: Oid, constraint: &Constraint) -> Resul
 
 fn drop_constraint(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, cascade: bool, if_exists: bool) -> Result<()> {
     let def = ddl.table(oid)?;
+    if constraint::is_trigger(&def, name) {
+        let table = relation(&ddl.view(), def.schema, &def.name, oid);
+        let message = format!(
+            "cannot drop constraint {name} on table {table} because trigger {name} on table {table} requires it"
+        );
+        let error = Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message);
+        return Err(error.hint(format!("You can drop trigger {name} on table {table} instead.")));
+    }
     let Some(constraint) = def.constraints.iter().find(|constraint| constraint.name == name.as_str()) else {
         let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", def.name);
         if if_exists {

@@ -96,6 +96,11 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         if let Some(constraint) = table.constraints.iter().find(|constraint| constraint.oid == wanted) {
             return Ok(deparse::constraint_definition(run.state, table, constraint, pretty)?.into());
         }
+        if let Some(def) = table.triggers.iter().find(|def| def.is_constraint && def.oid == wanted) {
+            let deferrable = if def.deferrable { " DEFERRABLE" } else { "" };
+            let deferred = if def.initially_deferred { " INITIALLY DEFERRED" } else { "" };
+            return Ok(Value::text(format!("TRIGGER{deferrable}{deferred}")));
+        }
     }
     let domain = catalogs::user_types::check_by_number(&catalog, wanted);
     let shown = |text: String| match text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {

@@ -1,0 +1,22 @@
+-- A constraint trigger is a constraint of its table, too.
+create table ct(a int constraint cc check (a > 0), b int);
+create function trf() returns trigger language plpgsql as $$ begin return new; end $$;
+create constraint trigger z after insert on ct deferrable initially deferred for each row execute function trf();
+create constraint trigger z2 after update of a on ct deferrable for each row when (new.a > 1) execute function trf();
+create constraint trigger z3 after delete on ct for each row execute function trf();
+create trigger z4 after delete on ct for each row execute function trf();
+select tgname, tgconstraint <> 0, (select conname from pg_constraint where oid = tgconstraint) from pg_trigger where tgrelid = 'ct'::regclass order by tgname;
+alter table ct add constraint z check (a > 1);
+alter table ct add constraint z4 check (a > 1);
+alter table ct add constraint z2 unique (a);
+alter table ct drop constraint z;
+alter table ct drop constraint z cascade;
+alter table ct alter constraint z deferrable;
+alter table ct validate constraint z;
+create constraint trigger ct_b_check after insert on ct for each row execute function trf();
+alter table ct add check (b > 1);
+drop trigger z on ct;
+select conname from pg_constraint where conrelid = 'ct'::regclass order by conname;
+select constraint_name, constraint_type from information_schema.table_constraints where table_name = 'ct' order by 1;
+set constraints z2 deferred;
+select conname, contype, condeferrable, condeferred, convalidated, contypid, conindid, conparentid, confrelid, confupdtype, confdeltype, confmatchtype, conislocal, coninhcount, connoinherit, conkey, confkey, conpfeqop, conppeqop, conffeqop, confdelsetcols, conexclop, pg_get_constraintdef(oid) from pg_constraint where conrelid = 'ct'::regclass order by conname;
