@@ -118,6 +118,7 @@ impl Binder<'_, '_> {
             Tree::Array(elements) => self.array(elements, None, location),
             Tree::Row { fields, .. } => self.row(fields),
             Tree::Indirection { input, steps } => self.indirection(input, steps, location),
+            Tree::DefaultArgument(type_name) => Ok(Expr::null(self.type_of(type_name)?)),
             Tree::Default => {
                 Err(self.error(sqlstate::SYNTAX_ERROR, "DEFAULT is not allowed in this context", location))
             }

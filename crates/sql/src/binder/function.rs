@@ -12,7 +12,7 @@ use crate::privileges;
 use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
 use crate::types::{
     self, AggregateDef, ArgumentSource, CallTypes, Callee, FunctionDef, Implementation, RecordShape, Resolved, SqlType,
-    UserFunction, oids,
+    UserFunction, WrittenArgument, oids,
 };
 
 /// The most arguments a function takes.
@@ -145,8 +145,9 @@ impl Binder<'_, '_> {
             procedure,
             only: self.view_scope().map(|scope| scope.functions.as_slice()),
         };
-        let resolved =
+        let mut resolved =
             types::resolve_function(self.context.lookup, &wanted).map_err(|error| self.at(error, location))?;
+        resolved.types.written = written_arguments(call, &resolved);
         let is_procedure = matches!(&resolved.callee, Callee::User(found) if found.procedure);
         if is_procedure != procedure {
             return Err(self.wrong_kind_error(call, &types, is_procedure));
@@ -246,6 +247,10 @@ impl Binder<'_, '_> {
         let mut assembled = Vec::with_capacity(resolved.arguments.len());
         for (position, source) in resolved.arguments.iter().enumerate() {
             assembled.push(match source {
+                ArgumentSource::Argument(index, _) if is_default(call, *index) => {
+                    let wanted = resolved.types.arguments.get(position).copied();
+                    self.default_argument(function, position, wanted, call.location)?
+                }
                 ArgumentSource::Argument(index, cast) => {
                     let argument = given.get_mut(*index).and_then(Option::take);
                     let argument = argument.ok_or_else(|| Error::internal("an argument is used twice"))?;
@@ -655,6 +660,42 @@ impl Binder<'_, '_> {
         let message = format!("missing FROM-clause entry for table \"{}\"", Self::dotted(parts));
         self.error(sqlstate::UNDEFINED_TABLE, message, location)
     }
+}
+
+/// The value of an argument as it is written in a call, and its name if that is written.
+fn argument_parts(argument: &tree::Expr) -> (Option<&Name>, &tree::Expr) {
+    match &argument.kind {
+        Tree::NamedArgument { name, value } => (Some(name), value),
+        _ => (None, argument),
+    }
+}
+
+/// Whether a call of a stored expression leaves this argument to its default.
+fn is_default(call: &tree::FunctionCall, index: usize) -> bool {
+    call.arguments
+        .get(index)
+        .is_some_and(|argument| matches!(argument_parts(argument).1.kind, Tree::DefaultArgument(_)))
+}
+
+/// The arguments as they are written, if some are named or left to their defaults.
+fn written_arguments(call: &tree::FunctionCall, resolved: &Resolved) -> Option<Arc<Vec<WrittenArgument>>> {
+    let is_otherwise = |source: &ArgumentSource| matches!(source, ArgumentSource::Default(_));
+    let is_named = |argument: &tree::Expr| argument_parts(argument).0.is_some();
+    let is_plain = !resolved.arguments.iter().any(is_otherwise)
+        && !call.arguments.iter().any(is_named)
+        && !(0..call.arguments.len()).any(|index| is_default(call, index));
+    if is_plain {
+        return None;
+    }
+    let mut written = Vec::new();
+    for (index, argument) in call.arguments.iter().enumerate() {
+        let is_it = |source: &ArgumentSource| matches!(source, ArgumentSource::Argument(own, _) if *own == index);
+        if let Some(place) = resolved.arguments.iter().position(is_it).filter(|_| !is_default(call, index)) {
+            let name = argument_parts(argument).0.map(Name::to_string);
+            written.push(WrittenArgument { place, name });
+        }
+    }
+    Some(Arc::new(written))
 }
 
 /// The arguments that a call gives, in order.

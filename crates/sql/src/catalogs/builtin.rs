@@ -7,6 +7,7 @@ use engine::catalog::{BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
 
 use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
 use super::{Equal, relations, type_functions, user_types};
+use crate::commands::deparse::stored_value;
 use crate::executor::Run;
 use crate::plan::VirtualTable;
 use crate::types::cast::{CastContext, CastMethod};
@@ -59,6 +60,8 @@ struct TypeRow {
     base: SqlType,
     collation: Oid,
     default: Option<String>,
+    /// The default as it reads.
+    shown_default: Option<String>,
     acl: Value,
 }
 
@@ -97,8 +100,8 @@ impl TypeRow {
             self.base.typmod,
             0i32,
             self.collation,
-            self.default.clone(),
             self.default,
+            self.shown_default,
             self.acl,
         ]
     }
@@ -142,6 +145,7 @@ fn builtin_row(def: &TypeDef) -> TypeRow {
         base: SqlType::new(Oid::INVALID),
         collation: def.collation(),
         default: None,
+        shown_default: None,
         acl: NULL,
     }
 }
@@ -153,8 +157,8 @@ fn user_functions(stem: &str, receive: bool) -> [String; 7] {
     [name("in"), name("out"), binary("recv"), binary("send"), String::new(), String::new(), String::new()]
 }
 
-fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
-    let Some(described) = user_types::described(&run.catalog, oid) else { return Vec::new() };
+fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
+    let Some(described) = user_types::described(&run.catalog, oid) else { return Ok(Vec::new()) };
     let view = &run.catalog;
     let array = described.user_type.array;
     let plain = TypeRow {
@@ -178,6 +182,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
         base: SqlType::new(Oid::INVALID),
         collation: Oid::INVALID,
         default: None,
+        shown_default: None,
         acl: super::objects::acl(view.catalog(), oid),
     };
     let own = match &described.user_type.kind {
@@ -208,13 +213,15 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
             row.base = *base;
             row.not_null = described.not_null;
             row.collation = user_types::collation_of(view, oid);
+            let shown = described.default.as_ref().map(|text| stored_value(run.state, text, false));
+            row.shown_default = shown.transpose()?;
             row.default = described.default.clone();
             row.acl = acl;
             row.functions[0] = "domain_in".to_owned();
             row.functions[2] = "domain_recv".to_owned();
             row
         }
-        UserTypeKind::Array(_) => return Vec::new(),
+        UserTypeKind::Array(_) => return Ok(Vec::new()),
     };
     let array_row = (array != Oid::INVALID).then(|| TypeRow {
         oid: array,
@@ -241,9 +248,10 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Vec<TypeRow> {
         base: SqlType::new(Oid::INVALID),
         collation: own.collation,
         default: None,
+        shown_default: None,
         acl: NULL,
     });
-    std::iter::once(own).chain(array_row).collect()
+    Ok(std::iter::once(own).chain(array_row).collect())
 }
 
 /// `pg_type`
@@ -253,13 +261,13 @@ pub fn pg_type(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>
     let mut rows: Vec<TypeRow> = match wanted {
         Wanted::Only(oid) => match builtin_type(oid) {
             Some(def) => vec![builtin_row(def)],
-            None => user_rows(run, user_types::element_of_array(oid).unwrap_or(oid)),
+            None => user_rows(run, user_types::element_of_array(oid).unwrap_or(oid))?,
         },
         Wanted::Nothing(_) => Vec::new(),
         Wanted::All => {
             let mut rows: Vec<TypeRow> = builtin_types().iter().map(builtin_row).collect();
             for oid in user_types::all(run.catalog.catalog()) {
-                rows.extend(user_rows(run, oid));
+                rows.extend(user_rows(run, oid)?);
             }
             rows
         }

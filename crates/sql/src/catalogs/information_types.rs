@@ -9,6 +9,7 @@ use super::information_privileges::{column_is_accessible, is_usable};
 use super::relations::tables;
 use super::rows::{NULL, row, yes_or_no};
 use super::user_types::{self, Described};
+use crate::commands::deparse::stored_value;
 use crate::executor::Run;
 use crate::privileges::Privileges;
 use crate::types::context::UserTypeKind;
@@ -73,7 +74,8 @@ pub fn domains(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
         if builtin_type(base.oid).is_some() {
             values[3] = Value::text(format_type_name(&run.catalog, base.oid));
         }
-        values.push(described.default.into());
+        let default = described.default.map(|text| stored_value(run.state, &text, false));
+        values.push(default.transpose()?.into());
         values.extend(identity(run, base.oid, "1".to_owned()));
         rows.push(values);
     }
@@ -142,7 +144,9 @@ pub fn parameters(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
             // A parameter has no collation of its own, and none of an interval's fields.
             values[14..17].fill(NULL);
             values.extend(identity(run, argument.type_oid, number.to_string()));
-            values.push(argument.default.clone().filter(|_| is_owned).into());
+            let default = argument.default.as_ref().filter(|_| is_owned);
+            let default = default.map(|text| stored_value(run.state, text, false));
+            values.push(default.transpose()?.into());
             rows.push(values);
         }
     }

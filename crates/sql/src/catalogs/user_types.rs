@@ -419,10 +419,12 @@ pub fn domain_constraints(catalog: &Catalog) -> Vec<Vec<Value>> {
     rows
 }
 
-/// A domain's check by the constraint's number.
-pub fn check_by_number(catalog: &Catalog, constraint: Oid) -> Option<DomainCheck> {
+/// A domain's check by the constraint's number, and what the domain is over.
+pub fn check_by_number(catalog: &Catalog, constraint: Oid) -> Option<(DomainCheck, SqlType)> {
     catalog.customs(TYPE_CLASS).find_map(|custom| match TypeBody::decode(&custom.body) {
-        Ok(TypeBody::Domain { checks, .. }) => checks.into_iter().find(|check| check.oid == constraint),
+        Ok(TypeBody::Domain { base, checks, .. }) => {
+            checks.into_iter().find(|check| check.oid == constraint).map(|check| (check, base))
+        }
         _ => None,
     })
 }

@@ -642,6 +642,11 @@ pub(super) fn bind_stored(
     bind_text(state, table, text, used_for).map(|(bound, _)| bound).map_err(without_position)
 }
 
+/// Binds an expression that is stored as `text` and reads no row. It keeps the type that it has by itself.
+pub(super) fn bind_stored_value(state: &SessionState, text: &str) -> Result<Expr> {
+    bind_text(state, None, text, DefinitionUse::IndexKey).map(|(bound, _)| bound)
+}
+
 /// The same error, pointing nowhere.
 pub(super) fn without_position(mut error: Error) -> Error {
     error.fields_mut().position = None;

@@ -139,7 +139,7 @@ fn of_domain(
         take(Place::DomainDefault { domain: def.oid }, expr);
     }
     for check in checks.iter().filter(|check| wanted(&check.expression)) {
-        if let Some(expr) = if_readable(bound_check(ddl, check, base))? {
+        if let Some(expr) = if_readable(bound_check(&ddl.view(), &check.expression, base))? {
             take(Place::DomainCheck { domain: def.oid, check: check.oid }, expr);
         }
     }

@@ -17,7 +17,7 @@ use crate::binder::DefinitionUse;
 use crate::catalogs::user_types::{self, DomainCheck, TYPE_CLASS, TypeBody};
 use crate::executor::evaluate;
 use crate::plan::{Expr, ExprKind};
-use crate::session::UtilityOutput;
+use crate::session::{CatalogView, UtilityOutput};
 use crate::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
     ObjectKind, ObjectName, QualifiedName,
@@ -211,9 +211,9 @@ fn make_check(
 }
 
 /// A stored check, bound to be written down again.
-pub(super) fn bound_check(ddl: &Ddl<'_>, check: &DomainCheck, base: SqlType) -> Result<Expr> {
-    let tree = crate::parser::parse_expression(&check.expression)?;
-    let mut condition = user_types::bind_check(&ddl.view(), &check.expression, &tree, base)?;
+pub(super) fn bound_check(view: &CatalogView, text: &str, base: SqlType) -> Result<Expr> {
+    let tree = crate::parser::parse_expression(text)?;
+    let mut condition = user_types::bind_check(view, text, &tree, base)?;
     value_as_column(&mut condition);
     Ok(condition)
 }
@@ -391,7 +391,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
             ConstraintKind::Check(expr) => {
                 let check = make_check(ddl, &def.name, def.schema, base, constraint, expr, &checks)?;
                 if !constraint.not_valid {
-                    asked = Some(Asked::Check(bound_check(ddl, &check, base)?));
+                    asked = Some(Asked::Check(bound_check(&ddl.view(), &check.expression, base)?));
                 }
                 checks.push(check);
             }
@@ -419,7 +419,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
                 return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
             };
             check.validated = true;
-            asked = Some(Asked::Check(bound_check(ddl, check, base)?));
+            asked = Some(Asked::Check(bound_check(&ddl.view(), &check.expression, base)?));
         }
     }
     store(ddl, &def, &TypeBody::Domain { base, not_null, default, checks, comment, collation })?;

@@ -99,10 +99,12 @@ pub fn parse_type_name(text: &str) -> Result<TypeName> {
     run(text, shim::Mode::TypeName, ParseOptions::default(), |result, _| convert::type_name_only(result))
 }
 
-/// Parses one scalar expression: a default, a check, an index expression.
+/// Parses one scalar expression that is stored: a default, a check, an index expression. An argument `CAST(DEFAULT AS type)` of a call
+/// in it is the function's default.
 pub fn parse_expression(text: &str) -> Result<Expr> {
     // The grammar has no mode for an expression alone that refuses a whole query, hence the checks.
-    let statements = parse_plpgsql_expression(text, ParseOptions::default())?;
+    let read = |result: &_, text: &_| convert::stored_statements(result, text);
+    let statements = run(text, shim::Mode::PlpgsqlExpression, ParseOptions::default(), read)?;
     convert::sole_expression(statements)
         .ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, format!("invalid expression: \"{text}\"")))
 }

@@ -150,6 +150,8 @@ pub enum ExprKind {
     },
     /// DEFAULT, in VALUES lists and SET clauses.
     Default,
+    /// In a stored expression, the default of a function's argument, which has this type.
+    DefaultArgument(Box<TypeName>),
     /// WHERE CURRENT OF cursor
     CurrentOf(Name),
     /// `name => value` in an argument list.

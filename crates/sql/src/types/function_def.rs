@@ -1,5 +1,7 @@
 //! The shape of a built-in function, and how it is called.
 
+use std::sync::Arc;
+
 use base::{Oid, Result};
 use smallvec::SmallVec;
 
@@ -28,12 +30,23 @@ pub struct CallTypes {
     pub result: SqlType,
     /// The last argument is an array whose elements are arguments of their own: `VARIADIC array` where any types go.
     pub spread: bool,
+    /// How the call is written, where that isn't argument for argument.
+    pub written: Option<Arc<Vec<WrittenArgument>>>,
+}
+
+/// An argument of a call that leaves some to their defaults, or names them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WrittenArgument {
+    /// Its place among the function's arguments.
+    pub place: usize,
+    /// The name that it is written with.
+    pub name: Option<String>,
 }
 
 impl CallTypes {
     /// Of a call whose arguments are passed as they are.
     pub fn new(arguments: impl IntoIterator<Item = SqlType>, result: SqlType) -> CallTypes {
-        CallTypes { arguments: arguments.into_iter().collect(), result, spread: false }
+        CallTypes { arguments: arguments.into_iter().collect(), result, spread: false, written: None }
     }
 }
 

@@ -63,7 +63,9 @@ pub use compare::{Comparator, comparator, compare_values, equality, hash_value, 
 pub use context::{
     BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType, composite_shape,
 };
-pub use function_def::{CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction};
+pub use function_def::{
+    CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction, WrittenArgument,
+};
 pub use functions::arrays::nested_array;
 pub use functions::json_records::takes_definitions;
 pub use functions::leakproof::is_leakproof;

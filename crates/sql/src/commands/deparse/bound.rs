@@ -352,14 +352,16 @@ fn collect<'e>(expr: &'e Expr, found: &mut Vec<&'e crate::tree::Subquery>) -> bo
         | ExprKind::Parameter(_)
         | ExprKind::Column(_)
         | ExprKind::Session(_)
-        | ExprKind::Default => true,
-        ExprKind::Star(_)
-        | ExprKind::Collate { .. }
-        | ExprKind::NamedArgument { .. }
+        | ExprKind::Default
+        | ExprKind::DefaultArgument(_) => true,
+        ExprKind::Star(parts) => !parts.is_empty(),
+        ExprKind::Collate { .. }
         | ExprKind::MultiAssignment { .. }
         | ExprKind::CurrentOf(_)
         | ExprKind::Unsupported(_) => false,
-        ExprKind::Cast { input, .. } | ExprKind::Not(input) => collect(input, found),
+        ExprKind::Cast { input, .. } | ExprKind::Not(input) | ExprKind::NamedArgument { value: input, .. } => {
+            collect(input, found)
+        }
         ExprKind::NullTest { input, .. } | ExprKind::BooleanTest { input, .. } => collect(input, found),
         ExprKind::Operator { left, right, operator } => {
             operator.schema.is_none() && all(left.as_deref().into_iter().chain([&**right]).collect())

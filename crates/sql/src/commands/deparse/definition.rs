@@ -12,8 +12,9 @@ use super::expr::{Deparser, NoNames, Qualify, TableNames, sort_suffix};
 use super::query::{QueryNames, WrittenNames};
 use crate::binder::{self, DefinitionUse, Parameters, definition_type};
 use crate::catalogs::builtin;
-use crate::commands::ddl::bind_stored;
+use crate::commands::ddl::{bind_stored, bind_stored_value};
 use crate::commands::dependencies::relation;
+use crate::commands::user_type::{ValueOf, bound_check};
 use crate::parser::{self, ParseOptions};
 use crate::plan::ExprKind;
 use crate::session::planning::Environment;
@@ -56,6 +57,30 @@ pub fn stored_expression(
         }),
     };
     Ok(parser::if_readable(shown)?.unwrap_or_else(|| text.to_owned()))
+}
+
+/// A stored expression that reads no row, as it reads under the session's search path: the default of a domain or of a function's
+/// argument. One that can't be bound any more is shown as it is stored.
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
+pub fn stored_value(state: &SessionState, text: &str, pretty: bool) -> Result<String> {
+    let view = state.catalog();
+    let bound = parser::if_readable(bind_stored_value(state, text))?;
+    let deparser = Deparser::new(&view, &NoNames, Qualify::WhereNeeded).indented().pretty(pretty);
+    Ok(bound.map_or_else(|| text.to_owned(), |expr| deparser.text(&expr)))
+}
+
+/// `CHECK ((VALUE > 0))`, of a domain over `base`.
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
+pub fn domain_check_clause(state: &SessionState, text: &str, base: SqlType, pretty: bool) -> Result<String> {
+    let view = state.catalog();
+    let bound = parser::if_readable(bound_check(&view, text, base))?;
+    let names = ValueOf(base);
+    let deparser = Deparser::new(&view, &names, Qualify::WhereNeeded).indented().pretty(pretty);
+    Ok(format!("CHECK ({})", bound.map_or_else(|| text.to_owned(), |expr| deparser.text(&expr))))
 }
 
 /// `CHECK ((a > 0))`

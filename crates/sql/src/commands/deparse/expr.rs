@@ -10,7 +10,9 @@ use crate::plan::{
 };
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::text_io::is_reg_type;
-use crate::types::{self, CallTypes, CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
+use crate::types::{
+    self, CallTypes, Callee, CastContext, CatalogLookup, FormatSettings, SqlType, Value, WrittenArgument, oids,
+};
 
 /// When names are written with their schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +93,8 @@ pub struct Deparser<'a> {
     start_level: usize,
     /// Only the parentheses that precedence asks for.
     pretty: bool,
+    /// Arguments that a call leaves to their defaults are shown as what they are.
+    shows_defaults: bool,
     format: FormatSettings,
     /// What parameters stand for, where that is to be shown.
     values: &'a [Value],
@@ -109,6 +113,7 @@ impl<'a> Deparser<'a> {
             indent: false,
             start_level: 0,
             pretty: false,
+            shows_defaults: false,
             format: FormatSettings::default(),
             values: &[],
         }
@@ -132,6 +137,13 @@ impl<'a> Deparser<'a> {
     #[must_use]
     pub fn pretty(mut self, pretty: bool) -> Deparser<'a> {
         self.pretty = pretty;
+        self
+    }
+
+    /// With the arguments that calls leave to their defaults, as a plan has them.
+    #[must_use]
+    pub fn with_defaults(mut self) -> Deparser<'a> {
+        self.shows_defaults = true;
         self
     }
 
@@ -187,8 +199,7 @@ impl<'a> Deparser<'a> {
     /// The text of a call in FROM or a select list.
     pub fn set_call(&self, call: &SetCall) -> String {
         let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
-        out.function(&call.function);
-        out.arguments(&call.arguments);
+        out.named_call(&call.function, &call.types, &call.arguments);
         out.text
     }
 
@@ -275,12 +286,6 @@ impl Writer<'_, '_> {
             return self.push("::text");
         }
         self.part(expr, place, true);
-    }
-
-    fn arguments(&mut self, arguments: &[Expr]) {
-        self.push("(");
-        self.list(arguments);
-        self.push(")");
     }
 
     /// Starts a key word on its own line, if lines are wanted.
@@ -416,8 +421,7 @@ impl Writer<'_, '_> {
             ExprKind::Aggregate(call) => self.aggregate(call),
             ExprKind::Window(call) => self.window(call),
             ExprKind::Set(call) => {
-                self.function(&call.function);
-                self.call_arguments(&call.function, &call.types, &call.arguments);
+                self.named_call(&call.function, &call.types, &call.arguments);
             }
         }
     }
@@ -464,7 +468,9 @@ impl Writer<'_, '_> {
 
     fn named_list(&mut self, name: &str, list: &[Expr]) {
         self.push(name);
-        self.arguments(list);
+        self.push("(");
+        self.list(list);
+        self.push(")");
     }
 
     /// A constant, with its type where it would not be read as that type without.
@@ -538,11 +544,10 @@ impl Writer<'_, '_> {
             return self.push(")");
         }
         let _ = sql_type;
-        self.function(&call.function);
-        self.call_arguments(&call.function, &call.types, &call.arguments);
+        self.named_call(&call.function, &call.types, &call.arguments);
     }
 
-    fn call_arguments(&mut self, function: &FunctionTarget, types: &CallTypes, arguments: &[Expr]) {
+    fn named_call(&mut self, function: &FunctionTarget, types: &CallTypes, arguments: &[Expr]) {
         let (declared, takes_array): (&[Oid], bool) = match function {
             FunctionTarget::Builtin(def) => {
                 let last = def.arguments.last();
@@ -554,21 +559,73 @@ impl Writer<'_, '_> {
                 (&[], last.is_some_and(|argument| argument.mode == ArgumentMode::Variadic))
             }
         };
+        let list: Vec<Shown<'_>> = match &types.written {
+            Some(written) if !self.deparser.shows_defaults => {
+                self.written_arguments(function, written, arguments.len())
+            }
+            _ => (0..arguments.len()).map(|place| Shown { place, name: None, is_default: false }).collect(),
+        };
+        let is_array_shown = takes_array && list.last().is_some_and(|shown| shown.place + 1 == arguments.len());
+        self.function(function, &list, arguments, is_array_shown);
         self.push("(");
-        for (place, argument) in arguments.iter().enumerate() {
-            if place > 0 {
+        for (number, Shown { place, name, is_default }) in list.into_iter().enumerate() {
+            let argument = &arguments[place];
+            if number > 0 {
                 self.push(", ");
             }
             // Without the word, the array would be taken for one of its elements.
             if takes_array && place + 1 == arguments.len() {
                 self.push("VARIADIC ");
             }
+            if let Some(name) = name {
+                self.push(&format!("{} => ", quote_identifier(name)));
+            }
+            if is_default {
+                let type_name = self.deparser.type_name(argument.sql_type);
+                self.push(&format!("CAST(DEFAULT AS {type_name})"));
+                continue;
+            }
             self.operand(argument, declared.get(place).copied().unwrap_or(Oid::INVALID), Place::Argument);
         }
         self.push(")");
     }
 
-    fn function(&mut self, function: &FunctionTarget) {
+    /// The arguments of a call as it is written. What is stored tells the types of those that are left to their defaults, so that
+    /// functions which are made later don't come into it.
+    fn written_arguments<'w>(
+        &self,
+        function: &'w FunctionTarget,
+        written: &'w [WrittenArgument],
+        count: usize,
+    ) -> Vec<Shown<'w>> {
+        let place_of = |written: &'w WrittenArgument| Shown {
+            place: written.place,
+            name: written.name.as_deref(),
+            is_default: false,
+        };
+        let mut list: Vec<Shown<'_>> = written.iter().map(place_of).collect();
+        if self.deparser.qualify == Qualify::WhereNeeded {
+            return list;
+        }
+        let is_written = |place: usize| written.iter().any(|written| written.place == place);
+        let names: Vec<Option<&str>> = match function {
+            FunctionTarget::Builtin(def) => def.argument_names.iter().copied().map(Some).collect(),
+            FunctionTarget::Stored(def) => {
+                let inputs = def.arguments.iter().filter(|argument| argument.mode.is_input());
+                inputs.map(|argument| argument.name.as_deref().filter(|name| !name.is_empty())).collect()
+            }
+        };
+        let name_of = |place: usize| names.get(place).copied().flatten();
+        let rest = (0..count).filter(|place| !is_written(*place));
+        let is_positional = list.iter().all(|shown| shown.name.is_none());
+        if is_positional || rest.clone().any(|place| name_of(place).is_none()) {
+            return (0..count).map(|place| Shown { place, name: None, is_default: !is_written(place) }).collect();
+        }
+        list.extend(rest.map(|place| Shown { place, name: name_of(place), is_default: true }));
+        list
+    }
+
+    fn function(&mut self, function: &FunctionTarget, shown: &[Shown<'_>], arguments: &[Expr], is_variadic: bool) {
         match function {
             FunctionTarget::Builtin(function) => {
                 let name = quote_identifier(function.name);
@@ -578,13 +635,18 @@ impl Writer<'_, '_> {
                 let view = self.deparser.view;
                 // It may have got another name since the expression was bound.
                 let function = view.catalog().function(function.oid).unwrap_or(function);
-                let is_visible = self.deparser.qualify == Qualify::WhereNeeded
-                    && view.path().contains(&function.schema)
-                    && view
-                        .path()
-                        .iter()
-                        .take_while(|schema| **schema != function.schema)
-                        .all(|schema| view.catalog().functions_named(*schema, &function.name).next().is_none());
+                let is_visible = self.deparser.qualify == Qualify::WhereNeeded && {
+                    let types: Vec<SqlType> = shown.iter().map(|shown| arguments[shown.place].sql_type).collect();
+                    let names: Vec<Option<&str>> = shown.iter().map(|shown| shown.name).collect();
+                    let call = types::Call {
+                        argument_names: &names,
+                        variadic: is_variadic,
+                        procedure: function.is_procedure(),
+                        ..types::Call::new(&function.name, &types)
+                    };
+                    types::resolve_function(view, &call)
+                        .is_ok_and(|found| matches!(found.callee, Callee::User(found) if found.oid == function.oid))
+                };
                 if !is_visible {
                     let schema = quote_identifier(&view.schema_name(function.schema));
                     self.push(&format!("{schema}."));
@@ -732,6 +794,16 @@ impl Writer<'_, '_> {
         let over = self.deparser.names.over(call.window, &call.frame, self.deparser);
         self.push(&format!(" OVER {over}"));
     }
+}
+
+/// An argument of a call as it is shown.
+struct Shown<'n> {
+    /// Its place among the function's arguments.
+    place: usize,
+    /// With a name in front of it.
+    name: Option<&'n str>,
+    /// As the function's default.
+    is_default: bool,
 }
 
 /// Whether an expression stands in parentheses where it is sorted or grouped by: calls of functions do.

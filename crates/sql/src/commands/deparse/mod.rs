@@ -15,7 +15,8 @@ mod query;
 mod tree_expr;
 
 pub use definition::{
-    StoredAs, check_clause, constraint_definition, index_column, index_definition, stored_expression, view_definition,
+    StoredAs, check_clause, constraint_definition, domain_check_clause, index_column, index_definition,
+    stored_expression, stored_value, view_definition,
 };
 pub use expr::{Deparser, Names, NoNames, Qualify, TableNames, sort_suffix};
 pub use query::{KnownLiteral, QueryNames, WrittenNames, query_text};

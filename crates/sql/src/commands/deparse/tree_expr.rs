@@ -204,6 +204,12 @@ impl Writer<'_> {
                 self.indirection(expr.location, steps);
             }
             ExprKind::Default => self.push("DEFAULT"),
+            ExprKind::DefaultArgument(type_name) => {
+                self.push("CAST(DEFAULT AS ");
+                let name = self.names.type_name(type_name);
+                self.push(&name);
+                self.push(")");
+            }
             ExprKind::CurrentOf(cursor) => {
                 self.push("CURRENT OF ");
                 self.name(cursor);

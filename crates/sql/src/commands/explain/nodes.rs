@@ -107,7 +107,10 @@ impl<'e> Explainer<'e> {
     }
 
     fn deparser<'s>(&'s self, names: &'s SlotNames<'s>) -> Deparser<'s> {
-        Deparser::new(self.view, names, Qualify::WhereNeeded).with_format(&self.state.format()).with_values(self.values)
+        Deparser::new(self.view, names, Qualify::WhereNeeded)
+            .with_defaults()
+            .with_format(&self.state.format())
+            .with_values(self.values)
     }
 
     fn expr_text(&self, expr: &Expr, names: &SlotNames<'_>) -> String {

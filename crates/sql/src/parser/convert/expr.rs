@@ -56,7 +56,13 @@ impl Converter {
                 let input = self.boxed(&cast.arg)?;
                 let type_name =
                     self.type_name(cast.type_name.as_ref().ok_or_else(|| unexpected("cast without type"))?)?;
-                (ExprKind::Cast { input, type_name: Box::new(type_name) }, cast.location)
+                let type_name = Box::new(type_name);
+                match input.kind {
+                    ExprKind::Default if self.has_default_arguments => {
+                        (ExprKind::DefaultArgument(type_name), cast.location)
+                    }
+                    _ => (ExprKind::Cast { input, type_name }, cast.location),
+                }
             }
             NodeEnum::CollateClause(collate) => {
                 let collation = qualified(names(&collate.collname), collate.location)?;

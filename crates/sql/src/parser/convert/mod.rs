@@ -15,10 +15,19 @@ use crate::tree::{Expr, Location, Name, ParsedStatement, QualifiedName, Query, Q
 
 /// All statements of a text, which may be nested up to `depth_max`.
 pub(super) fn statements(result: &pb::ParseResult, text: &str, depth_max: u32) -> Result<Vec<ParsedStatement>> {
+    convert(result, text, || Converter { depth_max, ..Converter::default() })
+}
+
+/// All statements of a text that was written to be stored: default arguments have a form there.
+pub(super) fn stored_statements(result: &pb::ParseResult, text: &str) -> Result<Vec<ParsedStatement>> {
+    convert(result, text, || Converter { has_default_arguments: true, ..Converter::default() })
+}
+
+fn convert(result: &pb::ParseResult, text: &str, converter: impl Fn() -> Converter) -> Result<Vec<ParsedStatement>> {
     let mut statements = Vec::with_capacity(result.stmts.len());
     for raw in &result.stmts {
         let Some(node) = node(&raw.stmt) else { continue };
-        let mut converter = Converter { depth_max, ..Converter::default() };
+        let mut converter = converter();
         let statement = converter.statement(node)?;
         let start = (raw.stmt_location.max(0) as usize).min(text.len());
         let end = if raw.stmt_len > 0 { start + raw.stmt_len as usize } else { text.len() };
@@ -60,11 +69,13 @@ struct Converter {
     depth: u32,
     deepest: u32,
     depth_max: u32,
+    /// `CAST(DEFAULT AS type)` stands for the default of a function's argument.
+    has_default_arguments: bool,
 }
 
 impl Default for Converter {
     fn default() -> Converter {
-        Converter { depth: 0, deepest: 0, depth_max: STORED_DEPTH_MAX }
+        Converter { depth: 0, deepest: 0, depth_max: STORED_DEPTH_MAX, has_default_arguments: false }
     }
 }
 

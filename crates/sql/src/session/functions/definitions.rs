@@ -102,14 +102,9 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
             return Ok(Value::text(format!("TRIGGER{deferrable}{deferred}")));
         }
     }
-    let domain = catalogs::user_types::check_by_number(&catalog, wanted);
-    let shown = |text: String| match text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
-        Some(inner) if pretty && !inner.contains(['(', ')']) => format!("CHECK ({inner})"),
-        _ => format!("CHECK ({text})"),
-    };
-    let late = domain.as_ref().is_some_and(|check| !check.validated);
-    let shown = domain.map(|check| shown(check.expression));
-    Ok(shown.map(|text| if late { text + " NOT VALID" } else { text }).into())
+    let Some((check, base)) = catalogs::user_types::check_by_number(&catalog, wanted) else { return Ok(Value::Null) };
+    let text = deparse::domain_check_clause(run.state, &check.expression, base, pretty)?;
+    Ok(Value::text(if check.validated { text } else { text + " NOT VALID" }))
 }
 
 fn trigger(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
@@ -137,7 +132,8 @@ fn expression(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let Some(table) = table else {
         // A domain's default names no columns; it is asked for with the catalog that it is in.
         let names_nothing = relation_oid == Oid::INVALID || catalogs::system_table(relation_oid).is_some();
-        return Ok(if names_nothing { Value::text(stored) } else { Value::Null });
+        let shown = names_nothing.then(|| deparse::stored_value(run.state, stored, is_pretty(args, 2)));
+        return Ok(shown.transpose()?.into());
     };
     let stored_as = default_place(table, stored).map_or(StoredAs::OverRow, StoredAs::Default);
     Ok(deparse::stored_expression(run.state, table, stored, stored_as, is_pretty(args, 2))?.into())
@@ -159,16 +155,18 @@ fn rule(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 fn of_function(
     run: &Run<'_, '_>,
     args: &[Value],
-    what: impl FnOnce(&Run<'_, '_>, &FunctionDef) -> Option<String>,
+    what: impl FnOnce(&Run<'_, '_>, &FunctionDef) -> Result<Option<String>>,
 ) -> Result<Option<String>> {
     let wanted = oid(args, 0)?;
     if let Some(def) = run.catalog.catalog().function(wanted).cloned() {
-        return Ok(what(run, &def));
+        return what(run, &def);
     }
     let builtin = crate::types::function(wanted).map(|def| (def.arguments, def.result, def.returns_set));
     let builtin = builtin.or_else(|| crate::types::aggregate(wanted).map(|def| (def.arguments, def.result, false)));
-    Ok(builtin
-        .and_then(|(inputs, result, returns_set)| what(run, &plain_function(wanted, inputs, result, returns_set))))
+    match builtin {
+        Some((inputs, result, returns_set)) => what(run, &plain_function(wanted, inputs, result, returns_set)),
+        None => Ok(None),
+    }
 }
 
 /// A built-in function, described as one that a user made.
@@ -198,7 +196,7 @@ fn plain_function(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bool) -> F
     }
 }
 
-fn argument(run: &Run<'_, '_>, argument: &ArgumentDef, of_procedure: bool, with_default: bool) -> String {
+fn argument(run: &Run<'_, '_>, argument: &ArgumentDef, of_procedure: bool, with_default: bool) -> Result<String> {
     let mut text = String::new();
     text.push_str(match argument.mode {
         // Without a mode, DROP PROCEDURE might take another procedure.
@@ -215,28 +213,29 @@ fn argument(run: &Run<'_, '_>, argument: &ArgumentDef, of_procedure: bool, with_
     text.push_str(&format_type_name(&run.catalog, argument.type_oid));
     if let Some(default) = argument.default.as_ref().filter(|_| with_default) {
         text.push_str(" DEFAULT ");
-        text.push_str(default);
+        text.push_str(&deparse::stored_value(run.state, default, false)?);
     }
-    text
+    Ok(text)
 }
 
-fn arguments(run: &Run<'_, '_>, def: &FunctionDef, with_defaults: bool) -> Option<String> {
+fn arguments(run: &Run<'_, '_>, def: &FunctionDef, with_defaults: bool) -> Result<Option<String>> {
     let shown = def.arguments.iter().filter(|argument| argument.mode != ArgumentMode::Table);
-    Some(shown.map(|own| argument(run, own, def.is_procedure(), with_defaults)).collect::<Vec<_>>().join(", "))
+    let shown = shown.map(|own| argument(run, own, def.is_procedure(), with_defaults));
+    Ok(Some(shown.collect::<Result<Vec<_>>>()?.join(", ")))
 }
 
-fn result(run: &Run<'_, '_>, def: &FunctionDef) -> Option<String> {
+fn result(run: &Run<'_, '_>, def: &FunctionDef) -> Result<Option<String>> {
     if def.is_procedure() {
-        return None;
+        return Ok(None);
     }
     let columns: Vec<&ArgumentDef> =
         def.arguments.iter().filter(|argument| argument.mode == ArgumentMode::Table).collect();
     if !columns.is_empty() {
-        let columns: Vec<String> = columns.into_iter().map(|column| argument(run, column, false, false)).collect();
-        return Some(format!("TABLE({})", columns.join(", ")));
+        let columns = columns.into_iter().map(|column| argument(run, column, false, false));
+        return Ok(Some(format!("TABLE({})", columns.collect::<Result<Vec<_>>>()?.join(", "))));
     }
     let set = if def.returns_set { "SETOF " } else { "" };
-    Some(format!("{set}{}", format_type_name(&run.catalog, def.returns)))
+    Ok(Some(format!("{set}{}", format_type_name(&run.catalog, def.returns))))
 }
 
 fn argument_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
@@ -246,7 +245,8 @@ fn argument_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         let mut inputs = def.arguments.iter().filter(|argument| argument.mode.is_input());
         inputs.nth(usize::try_from(number - 1).ok()?)?.default.clone()
     });
-    Ok(default.into())
+    let shown = default.map(|text| deparse::stored_value(run.state, &text, false));
+    Ok(shown.transpose()?.into())
 }
 
 /// A quote in dollars that `body` does not hold.
@@ -264,9 +264,9 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let what = if def.is_procedure() { "PROCEDURE" } else { "FUNCTION" };
     let schema = quote_identifier(&run.catalog.schema_name(def.schema));
     let mut text = format!("CREATE OR REPLACE {what} {schema}.{}(", quote_identifier(&def.name));
-    text.push_str(&arguments(run, &def, true).unwrap_or_default());
+    text.push_str(&arguments(run, &def, true)?.unwrap_or_default());
     text.push_str(")\n");
-    if let Some(result) = result(run, &def) {
+    if let Some(result) = result(run, &def)? {
         let _ = writeln!(text, " RETURNS {result}");
     }
     let _ = writeln!(text, " LANGUAGE {}", quote_identifier(&def.language));

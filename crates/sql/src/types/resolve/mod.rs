@@ -366,7 +366,8 @@ fn finish(catalog: &dyn CatalogLookup, call: &Call<'_>, (target, matched): (Targ
         Target::Aggregate(def) => Callee::Aggregate(def),
         Target::User(def) => Callee::User(def),
     };
-    let types = CallTypes { arguments: types, result: SqlType::new(result), spread: is_any && call.variadic };
+    let types =
+        CallTypes { arguments: types, result: SqlType::new(result), spread: is_any && call.variadic, written: None };
     Ok(Resolved { callee, arguments, types, returns_set })
 }
 
@@ -473,7 +474,7 @@ pub fn resolve_operator(
         operator,
         function,
         casts,
-        types: CallTypes { arguments: types, result: SqlType::new(result), spread: false },
+        types: CallTypes { arguments: types, result: SqlType::new(result), spread: false, written: None },
     })
 }
 
