@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::expr::{Deparser, Names, Qualify, is_shown_as_call, sort_suffix};
 use super::query::{INDENT, Writer};
-use crate::binder::{Query, RelationKind, WindowSpec};
+use crate::binder::{self, Query, RelationKind, WindowSpec};
 use crate::plan::{self, FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode};
 use crate::session::{CatalogView, quote_identifier};
 use crate::tree::{Expr, ExprKind, FunctionCall, SubqueryKind};
@@ -60,6 +60,43 @@ impl<'q> Bound<'q> {
 
     pub(super) fn leave(&self) {
         self.scopes.borrow_mut().pop();
+    }
+
+    /// What an expression is the row of, as a whole: the name of an entry of a range table.
+    pub(super) fn whole_row(&self, row: &plan::Expr) -> Option<String> {
+        let (fields, shape) = match &row.kind {
+            plan::ExprKind::Row { fields, shape } => (fields, shape),
+            // A row that an outer join may have made up.
+            plan::ExprKind::Case { operand: None, whens, otherwise: Some(otherwise) } => {
+                let ([when], plan::ExprKind::Row { fields, shape }) = (whens.as_slice(), &otherwise.kind) else {
+                    return None;
+                };
+                let plan::ExprKind::IsNull(mark) = &when.condition.kind else { return None };
+                let says_so = match &mark.kind {
+                    plan::ExprKind::Variable(variable) => variable.attribute < 0,
+                    _ => binder::same(mark, otherwise),
+                };
+                if !says_so || when.result.as_constant().is_none_or(|value| !value.is_null()) {
+                    return None;
+                }
+                (fields, shape)
+            }
+            _ => return None,
+        };
+        let variable_of = |field: &plan::Expr| match &field.kind {
+            plan::ExprKind::Variable(variable) => Some(*variable),
+            _ => None,
+        };
+        let variables: Vec<Variable> = fields.iter().map(variable_of).collect::<Option<_>>()?;
+        let first = variables.first()?;
+        let scopes = self.scopes.borrow();
+        let scope = &scopes[scopes.len().checked_sub(1 + first.level as usize)?];
+        let relation = scope.query?.relations.get(first.relation as usize)?;
+        let columns = || relation.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+        let is_whole = variables.iter().all(|other| other.level == first.level && other.relation == first.relation)
+            && columns().map(|(place, _)| place as i32).eq(variables.iter().map(|variable| variable.attribute))
+            && columns().map(|(_, column)| column.name.as_str()).eq(shape.fields.iter().map(|(name, _)| name.as_str()));
+        if is_whole { scope.aliases.get(first.relation as usize).cloned() } else { None }
     }
 
     /// The query that is being written.
@@ -131,10 +168,21 @@ impl Names for BoundNames<'_, '_> {
             SubqueryKind::Exists => format!("(EXISTS ({inner}))"),
             SubqueryKind::Array => format!("ARRAY({inner})"),
             SubqueryKind::Quantified { operator: None, .. } => format!("({left} IN ({inner}))"),
+            SubqueryKind::Quantified { operator: Some(operator), all: false, .. } if operator.name == "=" => {
+                format!("({left} IN ({inner}))")
+            }
             SubqueryKind::Quantified { operator: Some(operator), all, .. } => {
                 let operator = self.writer.piece_of(|writer| writer.operator(operator));
                 format!("({left} {operator} {} ({inner}))", if *all { "ALL" } else { "ANY" })
             }
+        }
+    }
+
+    fn whole_row(&self, row: &plan::Expr) -> Option<String> {
+        let alias = self.bound.whole_row(row);
+        match &row.kind {
+            plan::ExprKind::Row { .. } if alias.is_none() && row.sql_type.oid != oids::RECORD => Some(self.fail()),
+            _ => alias.map(|alias| format!("{}.*", quote_identifier(&alias))),
         }
     }
 
@@ -218,7 +266,7 @@ impl<'a> Writer<'a> {
         let bound = self.bound?;
         bound.innermost()?;
         let mut subqueries = Vec::new();
-        if !collect(written, &mut subqueries) || names_rows(expr) {
+        if !collect(written, &mut subqueries) {
             return None;
         }
         let names = BoundNames {
@@ -232,7 +280,7 @@ impl<'a> Writer<'a> {
             .pretty(self.pretty)
             .at_level(INDENT + self.indent);
         let text = match shown {
-            Shown::Full => deparser.full_text(expr),
+            Shown::Full => deparser.full_text(expr) + &deparser.type_of_row(expr),
             Shown::Plain => deparser.text(expr),
             Shown::Sorted => sorted_text(expr, &deparser),
         };
@@ -244,7 +292,7 @@ impl<'a> Writer<'a> {
     pub(super) fn bound_call(&self, written: &Expr, call: &plan::SetCall) -> Option<String> {
         let bound = self.bound?;
         let mut subqueries = Vec::new();
-        if !collect(written, &mut subqueries) || !subqueries.is_empty() || call.arguments.iter().any(names_rows) {
+        if !collect(written, &mut subqueries) || !subqueries.is_empty() {
             return None;
         }
         let names = BoundNames { writer: self, bound, subqueries: RefCell::default(), has_failed: Cell::new(false) };
@@ -337,11 +385,6 @@ fn find_subquery(query: &Query, id: u32) -> Option<&Query> {
         }
     });
     found
-}
-
-/// Whether a table's row as a whole is in it: it is shown as it was written.
-fn names_rows(expr: &plan::Expr) -> bool {
-    expr.any(&|expr| matches!(expr.kind, plan::ExprKind::Row { .. }) && expr.sql_type.oid != oids::RECORD)
 }
 
 /// Collects the subqueries of an expression in their order. False if it has words that its bound form has lost.

@@ -203,6 +203,14 @@ impl<'a> Deparser<'a> {
         out.text
     }
 
+    /// `::type` behind a table's row in a list of values, where it would be read as all its columns without.
+    pub fn type_of_row(&self, expr: &Expr) -> String {
+        match self.names.whole_row(expr) {
+            Some(_) => format!("::{}", self.type_name(expr.sql_type)),
+            None => String::new(),
+        }
+    }
+
     /// The name of a type.
     pub fn type_name(&self, sql_type: SqlType) -> String {
         let plain = types::format_type(self.view, sql_type);
@@ -362,6 +370,7 @@ impl Writer<'_, '_> {
                     self.close();
                 }
             }
+            ExprKind::Case { .. } if let Some(row) = self.deparser.names.whole_row(expr) => self.push(&row),
             ExprKind::Case { operand, whens, otherwise } => self.case(operand.as_deref(), whens, otherwise.as_deref()),
             ExprKind::CaseOperand => self.push("CASE_TEST_EXPR"),
             ExprKind::Coalesce(list) => self.named_list("COALESCE", list),
@@ -401,7 +410,13 @@ impl Writer<'_, '_> {
                 Some(row) => self.push(&row),
                 None => {
                     self.push("ROW(");
-                    self.list(fields);
+                    for (number, field) in fields.iter().enumerate() {
+                        if number > 0 {
+                            self.push(", ");
+                        }
+                        self.expr(field, true);
+                        self.push(&self.deparser.type_of_row(field));
+                    }
                     self.push(")");
                 }
             },

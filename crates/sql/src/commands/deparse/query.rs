@@ -208,8 +208,8 @@ impl<'a> Writer<'a> {
         // A column's name says all, that of a merged one more than its value.
         let is_variable = bound.is_some_and(|bound| matches!(bound.kind, plan::ExprKind::Variable(_)));
         let is_name = match written.kind {
-            ExprKind::Column(_) => !is_variable,
-            ExprKind::Star(_) => true,
+            ExprKind::Column(_) => !is_variable && !self.is_whole_row(bound),
+            ExprKind::Star(_) => !self.is_whole_row(bound),
             _ => false,
         };
         let text = bound.filter(|_| !is_name).and_then(|bound| self.bound_text(written, bound, shown));
@@ -221,6 +221,12 @@ impl<'a> Writer<'a> {
             Some(text) => self.text.push_str(&text),
             None => self.bare(written),
         }
+    }
+
+    /// Whether an expression is known to be a table's row as a whole.
+    fn is_whole_row(&self, expr: Option<&plan::Expr>) -> bool {
+        let name = || self.bound?.whole_row(expr?);
+        name().is_some()
     }
 
     /// The name of the entry of the range table that is written next.
@@ -569,7 +575,9 @@ impl<'a> Writer<'a> {
             let target = query.targets.get(*place as usize)?;
             let written = select.targets.get(*place as usize).map_or(written, |target| &target.expr);
             match written.kind {
-                ExprKind::Column(_) => Some(self.another().piece(|writer| writer.bare(written))),
+                ExprKind::Column(_) if !self.is_whole_row(Some(&target.expr)) => {
+                    Some(self.another().piece(|writer| writer.bare(written)))
+                }
                 _ => self.bound_text(written, &target.expr, Shown::Sorted),
             }
         };
@@ -590,7 +598,9 @@ impl<'a> Writer<'a> {
                     None => expr,
                 };
                 match written.kind {
-                    ExprKind::Column(_) => Some(self.another().piece(|writer| writer.bare(written))),
+                    ExprKind::Column(_) if !self.is_whole_row(Some(bound)) => {
+                        Some(self.another().piece(|writer| writer.bare(written)))
+                    }
                     _ => {
                         let bare = || format!("({})", self.another().piece(|writer| writer.bare(written)));
                         Some(self.bound_text(written, bound, Shown::Sorted).unwrap_or_else(bare))
@@ -604,11 +614,16 @@ impl<'a> Writer<'a> {
     }
 
     fn target(&mut self, target: &Target, bound: Option<&plan::Expr>, is_visible: bool) {
+        let start = self.text.len();
         self.shown(&target.expr, bound, Shown::Full);
         let name = target.name.clone().unwrap_or_else(|| column_name(&target.expr));
         let says_so_itself = match &target.expr.kind {
+            _ if self.is_whole_row(bound) => false,
             ExprKind::Column(parts) => self.names.renamed(target.expr.location).or(parts.last()) == Some(&name),
             ExprKind::Star(_) => true,
+            _ if bound.is_some_and(|bound| matches!(bound.kind, plan::ExprKind::Variable(_))) => {
+                self.text[start..].ends_with(&format!(".{}", quote_identifier(&name)))
+            }
             _ => name == "?column?" && (!is_visible || self.bound.is_none() && target.name.is_none()),
         };
         if !says_so_itself {
