@@ -175,6 +175,8 @@ pub struct Resolved {
     pub columns: HashMap<Location, [Name; 2]>,
     /// Of columns of tables and views: the relation, and the column's place in it.
     pub attributes: HashMap<Location, (Oid, usize)>,
+    /// Of rows as a whole: what they are rows of, [`Oid::INVALID`] if that is no table or view.
+    pub rows: HashMap<Location, Oid>,
     /// Of calls: the function that a user made.
     pub functions: HashMap<Location, Oid>,
     /// Of quoted literals: their types and what they are as such.

@@ -591,6 +591,9 @@ impl Binder<'_, '_> {
         location: Location,
     ) -> Result<Option<Expr>> {
         let Some((level, item)) = self.item(schema, table, location)? else { return Ok(None) };
+        self.note_resolved(|resolved| {
+            resolved.rows.insert(location, item.table);
+        });
         Ok(Some(self.row_of(&item, level, location)))
     }
 

@@ -19,6 +19,7 @@ use crate::binder::{self, Bound, Parameters, Resolved};
 use crate::parser::{ParseOptions, if_readable, parse};
 use crate::plan::Expr;
 use crate::session::planning::Environment;
+use crate::session::quote_identifier;
 use crate::tree::{Alias, Join, Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
 use crate::types::{self, SqlType};
 
@@ -28,6 +29,10 @@ pub(super) struct StoredQuery {
     relations: HashMap<Location, Oid>,
     types: HashMap<Location, SqlType>,
     resolved: Resolved,
+    /// The tables and views that it names in FROM, by what they were called, and the aliases that it gives them.
+    references: Vec<(Oid, Name, Option<Name>)>,
+    /// What it calls everything else in FROM.
+    aliases: Vec<Name>,
     /// The relations whose columns it gives names of its own.
     aliased: HashSet<Oid>,
     /// It names columns in other ways than one by one: in joins by their names or with names of their own, as fields of rows.
@@ -50,6 +55,8 @@ impl StoredQuery {
             ddl,
             relations: RefCell::default(),
             types: RefCell::default(),
+            references: RefCell::default(),
+            aliases: RefCell::default(),
             aliased: RefCell::default(),
             names_otherwise: Cell::new(false),
             fields: RefCell::default(),
@@ -58,8 +65,9 @@ impl StoredQuery {
         let (relations, types) = (collector.relations.into_inner(), collector.types.into_inner());
         let has_row_fields = collector.fields.borrow().iter().any(|field| !resolved.fields.contains_key(field));
         let names_otherwise = collector.names_otherwise.get() || has_row_fields;
-        let aliased = collector.aliased.into_inner();
-        StoredQuery { query, relations, types, resolved, aliased, names_otherwise }
+        let (aliased, references) = (collector.aliased.into_inner(), collector.references.into_inner());
+        let aliases = collector.aliases.into_inner();
+        StoredQuery { query, relations, types, resolved, references, aliases, aliased, names_otherwise }
     }
 
     /// Of a view, as it is stored; and bound, if it still can be, the views that it names as if they were tables.
@@ -84,7 +92,32 @@ impl StoredQuery {
 
     /// The query as it is to be stored, with the names that things have now.
     pub fn text(&self, ddl: &Ddl<'_>, restate: Restate<'_>) -> String {
-        query_text(&self.query, &NamesNow { stored: self, ddl, restate, renamed: None })
+        query_text(&self.query, &NamesNow { stored: self, ddl, restate, renamed: None, relations: self.renamed(ddl) })
+    }
+
+    /// The relations that the query reads under their own names, and that are called otherwise now: from the old names to what the query
+    /// calls them. One whose new name would be taken for something else goes on being called as it was, by an alias.
+    fn renamed(&self, ddl: &Ddl<'_>) -> HashMap<Name, Name> {
+        let mut renamed = HashMap::new();
+        for (oid, old, alias) in &self.references {
+            let Some(new) = ddl.catalog().object(*oid).map(|object| Name::new(object.name())) else { continue };
+            if alias.is_none() && new != *old {
+                renamed.insert(old.clone(), (*oid, new));
+            }
+        }
+        if renamed.is_empty() {
+            return HashMap::new();
+        }
+        let text = query_text(&self.query, &WrittenNames);
+        let called = |(old, (oid, new)): (Name, (Oid, Name))| {
+            let is_alone = self.references.iter().all(|(other, name, alias)| match alias {
+                Some(alias) => *alias != old,
+                None => *name != old || *other == oid,
+            });
+            let is_free = is_alone && !self.aliases.contains(&old) && !names(&text, &quote_identifier(&new));
+            (old.clone(), if is_free { new } else { old })
+        };
+        renamed.into_iter().map(called).collect()
     }
 
     /// [`StoredQuery::text`] after a column was renamed: the new name takes the old one's place, where every use of the column is one
@@ -95,7 +128,8 @@ impl StoredQuery {
             return self.text(ddl, restate);
         };
         let renamed = Some((column, Name::new(&now.name)));
-        query_text(&self.query, &NamesNow { stored: self, ddl, restate: &as_written, renamed })
+        let relations = HashMap::new();
+        query_text(&self.query, &NamesNow { stored: self, ddl, restate: &as_written, renamed, relations })
     }
 
     /// What its names are looked up among from now on.
@@ -155,6 +189,15 @@ pub(super) fn lock_relations_of(ddl: &Ddl<'_>, query: &Query) -> Result<()> {
     }
 }
 
+/// Whether a name stands in a text, as a word of its own.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '"');
+    text.match_indices(name).any(|(start, found)| {
+        let (before, after) = (&text[..start], &text[start + found.len()..]);
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    })
+}
+
 /// The query of a view's text, if it can be read.
 pub(super) fn parsed(text: &str) -> Result<Option<Box<Query>>> {
     let statements = if_readable(parse(text, ParseOptions::default()))?;
@@ -169,6 +212,8 @@ struct Collector<'d, 'a> {
     ddl: &'d Ddl<'a>,
     relations: RefCell<HashMap<Location, Oid>>,
     types: RefCell<HashMap<Location, SqlType>>,
+    references: RefCell<Vec<(Oid, Name, Option<Name>)>>,
+    aliases: RefCell<Vec<Name>>,
     aliased: RefCell<HashSet<Oid>>,
     names_otherwise: Cell<bool>,
     fields: RefCell<Vec<(Location, Name)>>,
@@ -186,11 +231,17 @@ impl QueryNames for Collector<'_, '_> {
         };
         if let Some(oid) = found {
             self.relations.borrow_mut().insert(name.location, oid);
+            let alias = reference.alias.as_ref().map(|alias| alias.name.clone());
+            self.references.borrow_mut().push((oid, name.name.clone(), alias));
             if reference.alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
                 self.aliased.borrow_mut().insert(oid);
             }
         }
         String::new()
+    }
+
+    fn alias(&self, name: &Name) {
+        self.aliases.borrow_mut().push(name.clone());
     }
 
     fn field(&self, location: Location, name: &Name) -> Option<Name> {
@@ -218,10 +269,12 @@ struct NamesNow<'s, 'd, 'a> {
     ddl: &'d Ddl<'a>,
     restate: Restate<'s>,
     renamed: Option<(&'s RenamedColumn, Name)>,
+    /// Relations that take their new names for the old ones.
+    relations: HashMap<Name, Name>,
 }
 
 impl NamesNow<'_, '_, '_> {
-    fn relation(&self, oid: Oid) -> Option<(Oid, Name)> {
+    fn place_of(&self, oid: Oid) -> Option<(Oid, Name)> {
         if let Some(table) = crate::catalogs::system_table(oid) {
             return Some((table.schema, table.name.clone()));
         }
@@ -239,13 +292,14 @@ impl NamesNow<'_, '_, '_> {
 impl QueryNames for NamesNow<'_, '_, '_> {
     fn table(&self, reference: &TableReference) -> String {
         let found = self.stored.relations.get(&reference.name.location);
-        let Some((oid, (schema, name))) = found.and_then(|oid| Some((*oid, self.relation(*oid)?))) else {
+        let Some((oid, (schema, name))) = found.and_then(|oid| Some((*oid, self.place_of(*oid)?))) else {
             return WrittenNames.table(reference);
         };
-        // It goes on being called as it was, which the names of its columns begin with.
+        // Unless all that names it can be written anew, it goes on being called as it was, which the names of its columns begin with.
         let alias = reference.alias.clone().or_else(|| {
             let old = &reference.name.name;
-            (*old != name).then(|| Alias { name: old.clone(), columns: Vec::new() })
+            (*old != name && self.relations.get(old) != Some(&name))
+                .then(|| Alias { name: old.clone(), columns: Vec::new() })
         });
         let reference = TableReference { name: self.completed(schema, name), alias, only: reference.only };
         WrittenNames.table(&(self.restate)(oid, reference))
@@ -269,6 +323,16 @@ impl QueryNames for NamesNow<'_, '_, '_> {
 
     fn column(&self, location: Location) -> Option<&[Name; 2]> {
         self.stored.resolved.columns.get(&location)
+    }
+
+    fn relation(&self, name: &Name) -> Option<&Name> {
+        self.relations.get(name)
+    }
+
+    fn row(&self, location: Location, name: &Name) -> Option<&Name> {
+        let relation = *self.stored.resolved.rows.get(&location)?;
+        let is_it = |(oid, old, alias): &(Oid, Name, Option<Name>)| *oid == relation && old == name && alias.is_none();
+        self.relations.get(name).filter(|_| self.stored.references.iter().any(is_it))
     }
 
     fn renamed(&self, location: Location) -> Option<&Name> {

@@ -25,6 +25,9 @@ pub trait QueryNames {
         text
     }
 
+    /// A subquery, a function in FROM, a join or a common table expression is called so.
+    fn alias(&self, _name: &Name) {}
+
     /// A function.
     fn function(&self, name: &QualifiedName) -> String {
         dotted(name)
@@ -35,6 +38,16 @@ pub trait QueryNames {
 
     /// What the column named at this place of the text is a column of, and its name, if that is known.
     fn column(&self, _location: Location) -> Option<&[Name; 2]> {
+        None
+    }
+
+    /// What a relation that a query reads under its own name is called from now on, if that is another name.
+    fn relation(&self, _name: &Name) -> Option<&Name> {
+        None
+    }
+
+    /// The same, of the relation whose row as a whole is named at this place of the text.
+    fn row(&self, _location: Location, _name: &Name) -> Option<&Name> {
         None
     }
 
@@ -383,7 +396,11 @@ impl<'a> Writer<'a> {
                 LockStrength::Update => "\n FOR UPDATE",
             });
             if !lock.tables.is_empty() {
-                let tables: Vec<String> = lock.tables.iter().map(dotted).collect();
+                let called = |table: &QualifiedName| match self.names.relation(&table.name) {
+                    Some(name) => quote_identifier(name),
+                    None => dotted(table),
+                };
+                let tables: Vec<String> = lock.tables.iter().map(called).collect();
                 self.push(&format!(" OF {}", tables.join(", ")));
             }
             self.push(match lock.wait {
@@ -464,6 +481,7 @@ impl<'a> Writer<'a> {
     }
 
     fn common_table_expression(&mut self, cte: &CommonTableExpression) {
+        self.names.alias(&cte.name);
         self.name(&cte.name);
         if !cte.columns.is_empty() {
             let columns: Vec<String> = cte.columns.iter().map(|column| quote_identifier(column)).collect();
@@ -684,6 +702,9 @@ impl<'a> Writer<'a> {
                 }
             }
             FromItem::Subquery { query, lateral, alias } => {
+                if let Some(alias) = alias {
+                    self.names.alias(&alias.name);
+                }
                 self.push(if *lateral { "LATERAL (" } else { "(" });
                 let renamed = self.next_alias();
                 let relation = self.next_relation().map(|relation| &relation.kind);
@@ -707,6 +728,11 @@ impl<'a> Writer<'a> {
                 }
             }
             FromItem::Function { calls, lateral, ordinality, rows_from, alias, columns, .. } => {
+                match (alias, calls.first().map(|(call, _)| &call.kind)) {
+                    (Some(alias), _) => self.names.alias(&alias.name),
+                    (None, Some(ExprKind::Function(call))) => self.names.alias(&call.name.name),
+                    (None, _) => {}
+                }
                 if *lateral {
                     self.push("LATERAL ");
                 }
@@ -771,6 +797,8 @@ impl<'a> Writer<'a> {
 
     fn join(&mut self, join: &Join) {
         self.names.join(join);
+        let aliases = join.alias.as_ref().map(|alias| &alias.name).into_iter().chain(&join.using_alias);
+        aliases.for_each(|alias| self.names.alias(alias));
         let bound = match self.next_join.take() {
             Some(binder::FromItem::Join(bound)) => Some(&**bound),
             _ => None,

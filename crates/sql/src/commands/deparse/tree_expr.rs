@@ -10,6 +10,18 @@ use crate::tree::{
 };
 
 impl Writer<'_> {
+    /// A column or a row that is named as a whole.
+    fn named(&mut self, parts: &[Name], location: Location) {
+        let names = self.names;
+        match parts {
+            [relation] if let Some(name) = names.row(location, relation) => self.dotted(std::slice::from_ref(name)),
+            [relation, column] | [_, relation, column] if let Some(name) = names.relation(relation) => {
+                self.dotted(&[name.clone(), column.clone()]);
+            }
+            _ => self.dotted(parts),
+        }
+    }
+
     pub(super) fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Literal(literal) => match self.names.literal(expr.location) {
@@ -26,11 +38,11 @@ impl Writer<'_> {
                         let parts: Vec<Name> = qualifiers.iter().chain([name]).cloned().collect();
                         self.dotted(&parts);
                     }
-                    _ => self.dotted(known),
+                    _ => self.named(known, expr.location),
                 }
             }
             ExprKind::Star(parts) => {
-                self.dotted(parts);
+                self.named(parts, expr.location);
                 self.push(if parts.is_empty() { "*" } else { ".*" });
             }
             ExprKind::Cast { input, type_name } => {
