@@ -112,6 +112,14 @@ impl Error {
         Error::new(sqlstate::DATA_CORRUPTED, message)
     }
 
+    /// 54000 for a text or a message of `bytes` that would become too long by `more_bytes` more.
+    #[cold]
+    #[track_caller]
+    pub fn buffer_too_long(bytes: usize, more_bytes: usize) -> Self {
+        let detail = format!("Cannot enlarge string buffer containing {bytes} bytes by {more_bytes} more bytes.");
+        Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "out of memory").detail(detail)
+    }
+
     /// A feature that is left out aloud (0A000).
     #[cold]
     #[track_caller]

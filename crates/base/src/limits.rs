@@ -14,7 +14,7 @@ pub const ARGUMENTS_MAX: usize = 100;
 pub const VALUE_MAX_BYTES: usize = 1 << 30;
 /// The longest global identifier of a prepared transaction, in bytes.
 pub const GID_MAX_BYTES: usize = 199;
-/// The largest protocol message a client may send, in bytes: its length and what follows that.
+/// The largest protocol message, in bytes: its length field and the part behind it.
 pub const MESSAGE_MAX_BYTES: usize = (1 << 30) - 2;
 /// The same for messages that carry no text, parameters or data.
 pub const SMALL_MESSAGE_MAX_BYTES: usize = 10_000;

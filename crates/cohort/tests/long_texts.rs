@@ -275,3 +275,22 @@ fn texts_that_ran_are_not_kept() {
     assert!(growth < 180 << 20, "the server has grown by {growth} bytes");
     server.stop();
 }
+
+/// PostgreSQL refuses such a message, too. With a length that doesn't fit its field, a client would take values for messages.
+#[test]
+fn a_row_that_is_too_long_for_a_message_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut talk = Talk::start(&server.socket());
+    // A message of 1.1 GB; the value is there once.
+    let columns = vec!["v"; 1_100].join(", ");
+    let row = format!("select {columns} from (select repeat('x', 1000000) as v offset 0) s");
+    for text in [row.clone(), format!("copy ({row}) to stdout"), format!("copy ({row}) to stdout (format binary)")] {
+        let (kinds, error) = answer(&mut talk, &text);
+        assert!(kinds.ends_with(b"EZ") && !kinds.contains(&b'D') && !kinds.contains(&b'C'), "{}", kinds.escape_ascii());
+        let error = error.unwrap();
+        assert!(error.contains("54000") && error.contains("Cannot enlarge string buffer containing 107"), "{error}");
+        assert_eq!(answer(&mut talk, "select 1").0, b"TDCZ");
+    }
+    server.stop();
+}

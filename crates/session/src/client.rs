@@ -1,5 +1,6 @@
 //! The session's view of its client: messages framed into the port's buffer.
 
+use base::limits::MESSAGE_MAX_BYTES;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use sql::client::{Client, Format, Formats, OutgoingRow, ResultColumn, RowDescription, Severity};
 use sync::Interrupt;
@@ -201,7 +202,12 @@ impl Client for PortClient<'_> {
     }
 }
 
+/// Writes a row's message.
+///
+/// # Errors
+/// 54000 if it becomes too long.
 fn write_row(row: &OutgoingRow<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
     out.extend_from_slice(&(row.values.len() as u16).to_be_bytes());
     for index in 0..row.values.len() {
         let length_at = out.len();
@@ -209,6 +215,9 @@ fn write_row(row: &OutgoingRow<'_>, out: &mut Vec<u8>) -> Result<()> {
         if row.write_value(index, out)? {
             let length = (out.len() - length_at - 4) as u32;
             out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+            if out.len() - start > MESSAGE_MAX_BYTES - 4 {
+                return Err(Error::buffer_too_long(length_at + 4 - start, length as usize));
+            }
         }
     }
     Ok(())

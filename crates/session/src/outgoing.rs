@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 
+use base::limits::MESSAGE_MAX_BYTES;
 use base::{Error, ErrorFields, Lsn};
 
 /// A buffer of messages, cut by gates.
@@ -223,8 +224,8 @@ impl Outgoing {
     /// Appends a message that was begun by [`Outgoing::begin_separate`].
     pub fn append_separate(&mut self, message: SeparateMessage) {
         let SeparateMessage { mut bytes, room_bytes, becomes_buffer } = message;
-        let length = (bytes.len() - room_bytes - 1) as u32;
-        bytes[room_bytes + 1..room_bytes + 5].copy_from_slice(&length.to_be_bytes());
+        let length = length_field(bytes.len() - room_bytes - 1);
+        bytes[room_bytes + 1..room_bytes + 5].copy_from_slice(&length);
         if becomes_buffer && self.unsent_bytes() <= room_bytes {
             return self.replace_buffer(bytes, room_bytes);
         }
@@ -284,8 +285,8 @@ impl Outgoing {
     }
 
     fn finish(&mut self, length_at: usize) {
-        let length = (self.bytes.len() - length_at) as u32;
-        self.bytes[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+        let length = length_field(self.bytes.len() - length_at);
+        self.bytes[length_at..length_at + 4].copy_from_slice(&length);
     }
 
     /// Whether the client was told that, and why, its session ends.
@@ -309,16 +310,26 @@ impl Outgoing {
     }
 }
 
+/// The length of a message as it stands in it. A wrong one would have the client take values for messages.
+fn length_field(length_bytes: usize) -> [u8; 4] {
+    let length = i32::try_from(length_bytes).expect("messages are kept below MESSAGE_MAX_BYTES where they are written");
+    length.to_be_bytes()
+}
+
 fn drop_buffer(bytes: Vec<u8>) {
     if bytes.capacity() > DROPPED_HERE_MAX_BYTES {
         sync::drop_on_other_thread(bytes);
     }
 }
 
+/// Writes the fields of an error or a notice. Texts that would make the message too long are cut.
 fn write_fields(body: &mut Vec<u8>, severity: &str, fields: &ErrorFields) {
+    let mut left_bytes = MESSAGE_MAX_BYTES / 2;
     let mut field = |code: u8, text: &str| {
+        let shown = &text[..text.floor_char_boundary(left_bytes)];
+        left_bytes -= shown.len();
         body.push(code);
-        push_cstr(body, text);
+        push_cstr(body, shown);
     };
     field(b'S', severity);
     field(b'V', severity);

@@ -228,8 +228,7 @@ pub(super) fn write_quoted(item: &[u8], escape: fn(u8) -> u8, out: &mut Vec<u8>)
         needed += piece.iter().filter(|byte| is_special(**byte)).count();
     }
     if out.len() + needed > VALUE_MAX_BYTES {
-        let detail = format!("Cannot enlarge string buffer containing {} bytes by {needed} more bytes.", out.len());
-        return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "out of memory").detail(detail));
+        return Err(Error::buffer_too_long(out.len(), needed));
     }
     out.reserve(needed);
     out.push(b'"');

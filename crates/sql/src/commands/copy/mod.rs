@@ -6,6 +6,7 @@ mod options;
 
 use std::sync::Arc;
 
+use base::limits::MESSAGE_MAX_BYTES;
 use base::{Error, Result, sqlstate};
 use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef};
 use engine::{LockMode, WaitPolicy};
@@ -287,21 +288,36 @@ fn write_values(
                 types::binary_output(value, column.sql_type.oid, &run.catalog, out)?;
                 let length = (out.len() - length_at - 4) as u32;
                 out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+                check_length(length_at + 4, length as usize)?;
             }
         }
         return Ok(());
     }
     texts.clear();
+    let mut length = 0;
     for (value, column) in row.iter().zip(columns) {
         texts.push(if value.is_null() {
             String::new()
         } else {
             types::output_string(value, column.sql_type.oid, &run.format, &run.catalog)?
         });
+        let added = texts.last().map_or(0, String::len);
+        check_length(length, added)?;
+        length += added;
     }
     let fields: Vec<Option<&str>> =
         row.iter().zip(&*texts).map(|(value, text)| (!value.is_null()).then_some(text.as_str())).collect();
     write_row(&fields, quoted, options, out);
+    // Quotes and backslashes have made it longer.
+    check_length(length, out.len() - length)
+}
+
+/// Refuses a row that is too long for a message. 54000.
+fn check_length(bytes: usize, more_bytes: usize) -> Result<()> {
+    // The length field counts, too.
+    if bytes + more_bytes > MESSAGE_MAX_BYTES - 4 {
+        return Err(Error::buffer_too_long(bytes, more_bytes));
+    }
     Ok(())
 }
 
