@@ -189,7 +189,7 @@ impl Client for PortClient<'_> {
                     }
                 }
             }
-            port::await_input(self.port, self.interrupt, None)?;
+            port::await_input(self.port, self.interrupt)?;
         }
     }
 

@@ -46,8 +46,8 @@ pub struct Port {
     session_waits: bool,
     /// The session waits when more than this is unsent.
     unsent_limit_bytes: usize,
-    /// The server stops: the session waits for its client no more, or not for long.
-    is_stopping: bool,
+    /// Since when the server stops. The session then waits for its client no more, or not for long.
+    stopping_since: Option<Instant>,
     /// The client has sent what ended in the middle of a message: where the next one begins is not known.
     has_lost_place: bool,
     /// Woken when something arrives, is sent or closes.
@@ -71,7 +71,7 @@ impl Port {
             closed: false,
             session_waits: false,
             unsent_limit_bytes,
-            is_stopping: false,
+            stopping_since: None,
             has_lost_place: false,
             progress: None,
         }
@@ -158,13 +158,13 @@ impl Port {
 
     /// The server stops. A session that waits for its client hears of it.
     pub fn begin_stop(&mut self) {
-        self.is_stopping = true;
+        self.stopping_since.get_or_insert_with(Instant::now);
         self.wake();
     }
 
     /// Whether the server stops.
     pub fn is_stopping(&self) -> bool {
-        self.is_stopping
+        self.stopping_since.is_some()
     }
 
     /// Nothing more is read or sent.
@@ -233,8 +233,13 @@ impl Port {
     /// doesn't do so itself.
     pub fn send(&mut self, durable: Lsn) -> Option<Lsn> {
         if self.stream.has_unsent() && !self.closed && !self.write_blocked {
-            match self.stream.flush() {
-                Ok(()) => self.write_blocked = self.stream.has_unsent(),
+            match self.stream.send_encrypted() {
+                Ok(count) => {
+                    if count > 0 {
+                        self.stalled_since = None;
+                    }
+                    self.write_blocked = self.stream.has_unsent();
+                }
                 Err(_) => self.close(),
             }
         }
@@ -262,14 +267,14 @@ impl Port {
         if self.session_waits { None } else { self.outgoing.next_gate(durable) }
     }
 
-    /// Notes since when the client has taken nothing. While the server stops, the session learns of it: its wait has no end otherwise
-    /// if it began before.
+    /// Notes since when the client has taken nothing. While the server stops, the session is woken for it: a wait that began without a
+    /// stall has no deadline.
     fn note_stall(&mut self) {
         if !self.write_blocked {
             self.stalled_since = None;
         } else if self.stalled_since.is_none() {
             self.stalled_since = Some(Instant::now());
-            if self.is_stopping {
+            if self.is_stopping() {
                 self.wake();
             }
         }
@@ -306,7 +311,7 @@ fn wait_for_relief(port: &SharedPort, interrupt: &Interrupt, may_wait: impl Fn(&
     loop {
         let (waiter, deadline) = {
             let mut port = port.borrow_mut();
-            if port.is_stopping {
+            if port.is_stopping() {
                 // Whether the client takes something is to be seen without an event, too.
                 port.write_again();
             }
@@ -320,7 +325,8 @@ fn wait_for_relief(port: &SharedPort, interrupt: &Interrupt, may_wait: impl Fn(&
                 return Ok(());
             }
             // Without a stalled write, the rest waits for the log.
-            let deadline = port.stalled_since.filter(|_| port.is_stopping).map(|since| since + UNREAD_WHEN_STOPPING);
+            let both = port.stalled_since.zip(port.stopping_since);
+            let deadline = both.map(|(stalled, stopping)| stalled.max(stopping) + UNREAD_WHEN_STOPPING);
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return end_session(interrupt);
             }
@@ -343,7 +349,7 @@ fn end_session(interrupt: &Interrupt) -> Result<()> {
 ///
 /// # Errors
 /// 08006 when the client is gone, 57P01 when the server stops, and pending interrupts.
-pub fn await_input(port: &SharedPort, interrupt: &Interrupt, deadline: Option<Instant>) -> Result<()> {
+pub fn await_input(port: &SharedPort, interrupt: &Interrupt) -> Result<()> {
     let had_bytes = port.borrow().incoming.pending().len();
     let mut scratch = vec![0; 64 * 1024];
     loop {
@@ -364,14 +370,14 @@ pub fn await_input(port: &SharedPort, interrupt: &Interrupt, deadline: Option<In
             let durable = port.wal.durable();
             port.outgoing.flush();
             port.send(durable);
-            if port.is_stopping {
+            if port.is_stopping() {
                 return end_session(interrupt);
             }
             let waiter = Waiter::new();
             port.progress = Some(waiter.waker());
             waiter
         };
-        waiter.wait(deadline, Some(interrupt));
+        waiter.wait(None, Some(interrupt));
         interrupt.check()?;
     }
 }

@@ -138,6 +138,17 @@ impl Stream {
         self.encryption.as_ref().is_some_and(|encryption| encryption.has_ended())
     }
 
+    /// Hands encrypted bytes to the socket; the rest stays. Gives how many it took.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn send_encrypted(&mut self) -> io::Result<usize> {
+        match &mut self.encryption {
+            None => Ok(0),
+            Some(encryption) => encryption.send(&mut self.socket),
+        }
+    }
+
     /// Whether bytes that were written have not all been taken by the socket.
     pub fn has_unsent(&self) -> bool {
         self.encryption.as_ref().is_some_and(|encryption| encryption.has_unsent())
@@ -162,10 +173,7 @@ impl Write for Stream {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.encryption {
-            None => Ok(()),
-            Some(encryption) => encryption.send(&mut self.socket),
-        }
+        self.send_encrypted().map(|_| ())
     }
 }
 

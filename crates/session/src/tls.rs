@@ -189,21 +189,22 @@ impl Encryption {
         Some((version, self.connection.negotiated_cipher_suite()?.suite().as_str().unwrap_or_default()))
     }
 
-    /// Hands encrypted bytes to the socket; what it doesn't take stays.
+    /// Hands encrypted bytes to the socket; the rest stays. Gives how many it took.
     ///
     /// # Errors
     /// Those of the socket.
-    pub fn send(&mut self, socket: &mut impl Write) -> io::Result<()> {
+    pub fn send(&mut self, socket: &mut impl Write) -> io::Result<usize> {
+        let mut taken = 0;
         while self.connection.wants_write() {
             match self.connection.write_tls(socket) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(_) => {}
+                Ok(count) => taken += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(taken)
     }
 
     /// Fills `buffer` as far as anything has arrived: less means that the socket is empty. Answers what the protocol wants

@@ -610,23 +610,33 @@ impl Worker {
                         connection.state = State::Idle(conversation);
                         self.begin_idling(index);
                     }
-                    Next::Close => {
-                        connection.state = State::Closing;
-                        self.set_alarm(index, None);
-                    }
+                    Next::Close => self.begin_closing(index),
                 }
             }
             Err(_) => {
                 // The panic's own message is in the log; the session's transaction was rolled back as it unwound.
-                let error = Error::internal("the session failed on an internal error").fatal();
-                let mut port = connection.port.borrow_mut();
-                port.outgoing.forget_unflushed();
-                port.outgoing.error_or_notice(b'E', "FATAL", &error);
-                drop(port);
-                connection.state = State::Closing;
-                self.set_alarm(index, None);
+                self.end_after_panic(index);
             }
         }
+    }
+
+    /// Tells a client that its session ends on an internal error.
+    fn end_after_panic(&mut self, index: usize) {
+        let error = Error::internal("the session failed on an internal error").fatal();
+        let mut port = self.connections[index].port.borrow_mut();
+        port.outgoing.forget_unflushed();
+        port.outgoing.error_or_notice(b'E', "FATAL", &error);
+        drop(port);
+        self.begin_closing(index);
+    }
+
+    /// The session is closed. The connection ends when the client has what is to be sent.
+    fn begin_closing(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        connection.state = State::Closing;
+        // The client may have taken much since a write was cut short, without an event.
+        connection.port.borrow_mut().write_again();
+        self.set_alarm(index, None);
     }
 
     /// The connection has its next turn when those that yielded before it have had theirs.
@@ -748,7 +758,7 @@ impl Worker {
                 None => (PATIENCE, leaves_since),
             };
             // Otherwise it waits for the log.
-            port.stalled_since().map(|stalled_since| (stalled_since + patience.unread).min(since + patience.whole))
+            port.stalled_since().map(|stalled| (stalled.max(since) + patience.unread).min(since + patience.whole))
         } else if port.outgoing.says_farewell() && !port.has_ended() {
             Some(*connection.closes.get_or_insert(now + FAREWELL_TIME))
         } else {
