@@ -1,6 +1,6 @@
 //! How many connections a server may have: each costs a descriptor, which the engine's files must not lack.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base::{Error, Result, sqlstate};
@@ -19,6 +19,8 @@ pub struct ConnectionBudget {
     sessions: Places,
     /// Sessions that only superusers may have.
     reserved: usize,
+    /// The server stops.
+    closed: AtomicBool,
     /// Held for a look at the count of sessions, or to tell that the last one has ended. A leaf.
     last_end: Mutex<()>,
     last_ended: Condvar,
@@ -35,13 +37,13 @@ impl Places {
     }
 
     fn taken(&self) -> usize {
-        self.taken.load(Ordering::Relaxed)
+        self.taken.load(Ordering::SeqCst)
     }
 
     /// Takes a place if there is one.
     fn take(&self) -> bool {
         let one_more = |taken| (taken < self.most).then_some(taken + 1);
-        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+        self.taken.fetch_update(Ordering::SeqCst, Ordering::Relaxed, one_more).is_ok()
     }
 
     /// How many are taken still.
@@ -72,6 +74,7 @@ impl ConnectionBudget {
             starting: Places::new(starting),
             sessions: Places::new(sessions),
             reserved,
+            closed: AtomicBool::new(false),
             last_end: Mutex::new(()),
             last_ended: Condvar::new(),
         })
@@ -107,9 +110,20 @@ impl ConnectionBudget {
         self.sessions.taken() < self.sessions.most
     }
 
-    /// Takes a place for a session, if there is one.
+    /// Takes a place for a session, if there is one. The caller gives it back if the server stops ([`ConnectionBudget::is_closed`]).
     pub fn take_place(&self) -> bool {
         self.sessions.take()
+    }
+
+    /// The server stops: no more sessions begin. Once no session is counted after this, there is none any more. A connection looks
+    /// whether the server stops after it has taken its place, and these accesses are sequentially consistent.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the server stops.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 
     /// A session is gone.

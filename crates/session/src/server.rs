@@ -53,7 +53,8 @@ pub fn worker_threads(worker_count: usize) -> usize {
 
 /// Time between two checks of a stopping server for stuck sessions.
 const STUCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// If so many checks in a row find all sessions waiting, their waits are followed. One check may see a session between two waits.
+/// If so many checks in a row find all sessions waiting, their waits are followed. A single check may find all of them waiting by
+/// chance, as each goes on soon after.
 const STUCK_CHECKS: usize = 20;
 
 /// A running server.
@@ -166,12 +167,14 @@ impl Server {
     /// Begins to stop: new clients are refused with 57P03, and sessions end, those that wait for their client at once. May be
     /// called again with [`StopMode::AtOnce`]. Returns at once.
     pub fn begin_stop(&self, mode: StopMode) {
+        self.shared.budget.close();
         for worker in self.workers.iter() {
             worker.begin_stop(mode);
         }
     }
 
-    /// Waits for the end of all sessions, and ends the server. Needs a [`Server::begin_stop`].
+    /// Waits for the end of all sessions, and ends the server. Sessions that would never end are interrupted. Needs a
+    /// [`Server::begin_stop`].
     pub fn finish(&self) {
         self.wait_for_sessions();
         if let Err(error) = self.stop_accepting.wake() {
@@ -188,8 +191,8 @@ impl Server {
         }
     }
 
-    /// Waits until all sessions have ended. Interrupts those that are left if none of them goes on by itself: nobody can finish prepared
-    /// transactions any more.
+    /// Waits until all sessions have ended. Interrupts those that are left if none of them goes on by itself: they wait for prepared
+    /// transactions, which nobody can finish any more, or in a circle.
     fn wait_for_sessions(&self) {
         let Shared { budget, instance, .. } = &*self.shared;
         let mut checks = 0;

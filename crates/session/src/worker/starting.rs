@@ -280,10 +280,15 @@ impl Worker {
     }
 
     fn check_room(&self) -> base::Result<()> {
-        if self.stopping.is_some() {
+        self.check_open()?;
+        if self.shared.budget.has_place() { Ok(()) } else { Err(too_many()) }
+    }
+
+    fn check_open(&self) -> base::Result<()> {
+        if self.shared.budget.is_closed() {
             return Err(Error::new(sqlstate::CANNOT_CONNECT_NOW, "the database system is shutting down"));
         }
-        if self.shared.budget.has_place() { Ok(()) } else { Err(too_many()) }
+        Ok(())
     }
 
     /// Takes a place for a session, which its connection holds until it is removed: what a client leaves unread takes room after
@@ -293,7 +298,8 @@ impl Worker {
             return Err(too_many());
         }
         self.connections[index].has_place = true;
-        Ok(())
+        // Only now is the place counted in any case by a stop that has begun meanwhile.
+        self.check_open()
     }
 
     /// The connection is removed, or has got no session.

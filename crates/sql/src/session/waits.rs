@@ -24,7 +24,7 @@ pub struct SessionWaits<'i> {
 
 /// The kind of waits for locks.
 const LOCK: &str = "Lock";
-/// A wait of so long is not for a deadlock to be found, however large `deadlock_timeout` is.
+/// A wait that has lasted so long counts as one that looks for no deadlock any more, however large `deadlock_timeout` is.
 const DEADLOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// The wait of a deferrable transaction for a safe snapshot.
 const SAFE_SNAPSHOT: SessionWait = SessionWait { kind: "IPC", event: "SafeSnapshot" };
@@ -35,8 +35,8 @@ impl Instance {
         SessionWaits { instance: self, locks: self.database().locks().waits() }
     }
 
-    /// The number of sessions, if each waits for a lock or a safe snapshot, without any time limit.
-    /// [`Instance::no_session_goes_on`] tells whether some of them go on by themselves.
+    /// The number of sessions, if each waits for a lock or a safe snapshot, without any time limit. Some of them may go on by themselves all
+    /// the same: [`Instance::no_session_goes_on`] follows their waits.
     pub fn sessions_if_all_wait(&self) -> Option<usize> {
         if self.armed_time_limits() > 0 {
             return None;
@@ -62,8 +62,8 @@ impl Instance {
         let prepared: Vec<OwnerId> = prepared.iter().map(|prepared| prepared.owner).collect();
         let owners: Vec<OwnerId> = self.sessions().iter().map(|session| session.owner()).collect();
         let waits = database.locks().wait_graph();
-        let beside_circles_of_locks = waits.owners_without_end(&[], &OtherWaits::default());
-        if beside_circles_of_locks.iter().any(|owner| waits.will_look_for_deadlock(*owner)) {
+        let in_or_behind_circles_of_locks = waits.owners_without_end(&[], &OtherWaits::default());
+        if in_or_behind_circles_of_locks.iter().any(|owner| waits.will_look_for_deadlock(*owner)) {
             return false;
         }
         let for_snapshots = owners.iter().map(|owner| (*owner, ssi.safe_snapshot_blockers(*owner)));
