@@ -7,15 +7,36 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base::report::{LogForm, Report, Reporter};
 use cohort::{CurrentCredentials, Database, Instance, OpenOptions, Server, ServerOptions, SocketOptions};
 use common::wire::Session;
 use postgres::{Client, NoTls};
+
+/// A log whose writer panics when somebody of this name is not let in.
+struct PanicsForAStranger;
+
+const STRANGER: &str = "stranger";
+
+impl Reporter for PanicsForAStranger {
+    fn report(&self, report: &Report<'_>) {
+        assert!(report.session.and_then(|session| session.user) != Some(STRANGER), "on purpose");
+    }
+
+    fn rotate(&self) -> bool {
+        false
+    }
+
+    fn current_file(&self, _: Option<LogForm>) -> Option<String> {
+        None
+    }
+}
 
 /// A server of this process, one of whose functions panics: `pg_reload_conf()`.
 fn start(folder: &Path) -> (Database, Server) {
     let database = Database::open(OpenOptions::new(folder.join("data"))).unwrap();
     let instance = Instance::new(database.clone());
     instance.set_reload(Arc::new(|| panic!("on purpose")));
+    instance.set_reporter(Arc::new(PanicsForAStranger));
     let options = ServerOptions {
         host: "127.0.0.1".to_owned(),
         port: 0,
@@ -77,6 +98,22 @@ fn a_session_that_panics_leaves_nothing_behind() {
     }
     assert_eq!(count(&mut control, "select count(*) from t"), 100);
     drop(control);
+    server.stop(cohort::StopMode::AfterStatements);
+    database.close().unwrap();
+}
+
+#[test]
+fn a_panic_before_a_session_ends_its_connection_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (database, server) = start(folder.path());
+    let url = format!("host=127.0.0.1 port={} dbname=postgres", server.port());
+    let mut client = Client::connect(&format!("{url} user=postgres"), NoTls).unwrap();
+    for _ in 0..20 {
+        let error = Client::connect(&format!("{url} user={STRANGER}"), NoTls).err().unwrap();
+        assert_eq!(error.code().map(|code| code.code()), Some("XX000"), "{error}");
+    }
+    assert_eq!(count(&mut client, "select count(*) from pg_stat_activity where backend_type = 'client backend'"), 1);
+    drop(client);
     server.stop(cohort::StopMode::AfterStatements);
     database.close().unwrap();
 }

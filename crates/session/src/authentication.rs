@@ -2,13 +2,18 @@
 //! encrypted; by an MD5 hash of a challenge; or by sending it. The exchange of SCRAM itself is the `pgwire` crate's.
 
 use base::{Error, Result, sqlstate};
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut, BytesMut};
 use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth, ScramServerAuthWaitingForClientFinal};
 use pgwire::error::PgWireError;
-use pgwire::messages::Message;
-use pgwire::messages::startup::Authentication;
 
 use crate::startup::StartRequest;
+
+/// The codes of authentication messages.
+const CLEARTEXT: i32 = 3;
+const MD5: i32 = 5;
+const SASL: i32 = 10;
+const SASL_CONTINUE: i32 = 11;
+const SASL_FINAL: i32 = 12;
 
 const SCRAM: &str = "SCRAM-SHA-256";
 const SCRAM_BOUND: &str = "SCRAM-SHA-256-PLUS";
@@ -47,11 +52,10 @@ impl Exchange {
         is_known: bool,
         out: &mut BytesMut,
     ) -> Exchange {
-        let message = match challenge {
-            Some(salt) => Authentication::MD5Password(salt.to_vec()),
-            None => Authentication::CleartextPassword,
-        };
-        send(&message, out);
+        match challenge {
+            Some(salt) => send(MD5, &salt, out),
+            None => send(CLEARTEXT, &[], out),
+        }
         Exchange { request, step: Step::Asked(challenge, kept), is_known }
     }
 
@@ -63,9 +67,9 @@ impl Exchange {
         scram: ScramServerAuth,
         out: &mut BytesMut,
     ) -> Exchange {
-        let bound = scram.supports_channel_binding().then(|| SCRAM_BOUND.to_owned());
-        let mechanisms = bound.into_iter().chain([SCRAM.to_owned()]).collect();
-        send(&Authentication::SASL(mechanisms), out);
+        let bound = scram.supports_channel_binding().then(|| format!("{SCRAM_BOUND}\0"));
+        let mechanisms = format!("{}{SCRAM}\0\0", bound.unwrap_or_default());
+        send(SASL, mechanisms.as_bytes(), out);
         Exchange { request, step: Step::Offered(scram, secret), is_known }
     }
 
@@ -89,7 +93,7 @@ impl Exchange {
                 }
                 let (answer, next) =
                     scram.on_client_first_message_with_secret(data, secret).map_err(|error| malformed(&error))?;
-                send(&Authentication::SASLContinue(Bytes::from(answer)), out);
+                send(SASL_CONTINUE, answer.as_bytes(), out);
                 self.step = Step::Challenged(next);
                 Ok((Outcome::Continues, Some(self)))
             }
@@ -97,7 +101,7 @@ impl Exchange {
                 let proved = next.on_client_final_message(body);
                 match proved {
                     Ok(answer) if self.is_known => {
-                        send(&Authentication::SASLFinal(Bytes::from(answer)), out);
+                        send(SASL_FINAL, answer.as_bytes(), out);
                         Ok((Outcome::Proved(self.request), None))
                     }
                     Ok(_) | Err(PgWireError::InvalidPassword(_)) => Err(self.failed()),
@@ -146,8 +150,13 @@ fn initial_response(body: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-fn send(message: &Authentication, out: &mut BytesMut) {
-    message.encode(out).expect("a message made here is short and well-formed");
+/// Appends an authentication message. `pgwire`'s encoder is not used, as it refuses to make a message of more than 30,000 bytes: a client
+/// may send a nonce, and a role have a salt, that are longer.
+fn send(code: i32, data: &[u8], out: &mut BytesMut) {
+    out.put_u8(b'R');
+    out.put_i32(8 + data.len() as i32);
+    out.put_i32(code);
+    out.put_slice(data);
 }
 
 fn protocol(message: &str) -> Error {
@@ -224,6 +233,23 @@ mod tests {
             assert_eq!(answer(None, true, broken), Err("invalid password packet size".to_owned()));
         }
         assert_eq!(answer(challenge, true, b"secret\0"), failed);
+    }
+
+    #[test]
+    fn nonces_and_salts_may_be_long() {
+        for length in [1_000, 30_000, 60_000] {
+            let first = initial(format!("n,,n=ann,r={}", "x".repeat(length)).as_bytes());
+            let Some(ScramSecret::Verifier { stored_key, server_key, iterations, .. }) = sql::password::secret(kept())
+            else {
+                panic!("a verifier is kept");
+            };
+            let secret = ScramSecret::Verifier { salt: vec![7; length], stored_key, server_key, iterations };
+            let begun = Exchange::begin(request(), secret, true, ScramServerAuth::new(), &mut BytesMut::new());
+            let mut out = BytesMut::new();
+            let (outcome, _) = begun.take(&first, &mut out).unwrap();
+            assert!(matches!(outcome, Outcome::Continues));
+            assert_eq!(u32::from_be_bytes(*out[1..].first_chunk().unwrap()) as usize, out.len() - 1);
+        }
     }
 
     // invariants: row 26

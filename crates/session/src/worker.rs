@@ -271,8 +271,8 @@ pub fn start(shared: Arc<Shared>, number: usize) -> base::Result<WorkerHandle> {
             stopping: None,
             is_leaving: false,
         };
-        // Panics of sessions end those sessions. After any other nobody could answer the worker's sessions, and what they
-        // hold would be held for ever: as after a failed write of the log, the process ends, and recovery decides.
+        // Panics of sessions, and of connections before they have one, end those. After any other nobody could answer the worker's
+        // sessions, and what they hold would be held for ever: as after a failed write of the log, the process ends, and recovery decides.
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| worker.run())).is_err() {
             if log::log_enabled!(log::Level::Error) {
                 log::error!(severity = "PANIC"; "a worker failed on an internal error; the process ends");
@@ -473,8 +473,8 @@ impl Worker {
         self.unsettled.push(index);
         let connection = &mut self.connections[index];
         match std::mem::replace(&mut connection.state, State::Closing) {
-            State::Starting => self.start_session(index),
-            State::Authenticating(exchange) => self.authenticate(index, *exchange),
+            State::Starting => self.start_apart(index, |worker| worker.start_session(index)),
+            State::Authenticating(exchange) => self.start_apart(index, |worker| worker.authenticate(index, *exchange)),
             State::Idle(conversation) => {
                 if connection.port.borrow().incoming.pending().is_empty() {
                     connection.state = State::Idle(conversation);

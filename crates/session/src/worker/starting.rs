@@ -120,6 +120,14 @@ impl Worker {
         }
     }
 
+    /// Takes a step towards a session. A panic in it ends the connection and nobody else's: strangers reach this code.
+    pub(super) fn start_apart(&mut self, index: usize, step: impl FnOnce(&mut Worker)) {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| step(self))).is_err() {
+            self.give_place_back(index);
+            self.end_after_panic(index);
+        }
+    }
+
     /// Works on what arrives before a session has begun.
     pub(super) fn start_session(&mut self, index: usize) {
         let connection = &mut self.connections[index];
