@@ -23,8 +23,11 @@ pub struct WaitGraph {
     targets: FxHashMap<LockTag, Target>,
 }
 
+/// Something that is waited for.
 struct Target {
-    holders: FxHashMap<OwnerId, ModeSet>,
+    /// The owners that keep the whole queue waiting: holders of a lock. At a row these are the front of its queue, who wait for
+    /// transactions.
+    ahead: FxHashMap<OwnerId, ModeSet>,
     /// In order. A waiter waits for those before it, too.
     queue: Vec<QueuedLock>,
 }
@@ -59,7 +62,7 @@ impl WaitGraph {
                         let held = |mode: crate::RowLockMode| ModeSet::of(mode.tuple_lock_mode());
                         state.fronts().map(|front| (front.owner, held(front.mode))).collect()
                     });
-                    Target { holders: fronts, queue: row_queue(queue) }
+                    Target { ahead: fronts, queue: row_queue(queue) }
                 });
             }
             WaitTarget::Lock { .. } => {
@@ -68,7 +71,7 @@ impl WaitGraph {
                     let holders = entry.iter().flat_map(|entry| &entry.holders);
                     let queue = entry.iter().flat_map(|entry| &entry.queue);
                     Target {
-                        holders: holders.map(|holder| (holder.owner, holder.all())).collect(),
+                        ahead: holders.map(|holder| (holder.owner, holder.all())).collect(),
                         queue: queue.copied().collect(),
                     }
                 });
@@ -84,44 +87,112 @@ impl WaitGraph {
     /// The owners that never go on, if those of `never_ending` don't: these themselves, the members of circles, and all that wait
     /// for such an owner. One is enough to keep a waiter waiting. Owners that wait for nothing go on.
     pub fn owners_without_end(&self, never_ending: &[OwnerId], other_waits: &OtherWaits) -> FxHashSet<OwnerId> {
-        // Those that go on are taken out, round by round. Members of a circle keep each other in.
-        let mut left: FxHashSet<OwnerId> = self.waiters.keys().chain(other_waits.keys()).copied().collect();
-        left.extend(never_ending);
-        loop {
-            let mut kept: FxHashSet<OwnerId> = never_ending.iter().copied().collect();
-            let for_transactions = self.waits_for_transactions.iter().filter(|(_, holder)| left.contains(holder));
-            kept.extend(for_transactions.map(|(waiter, _)| *waiter));
-            let others = other_waits.iter().filter(|(_, awaited)| awaited.iter().any(|owner| left.contains(owner)));
-            kept.extend(others.map(|(waiter, _)| *waiter));
-            for target in self.targets.values() {
-                target.keep_waiters(&left, &mut kept);
-            }
-            // A victim is still in its queue, but waits no more.
-            kept.retain(|owner| left.contains(owner));
-            if kept.len() == left.len() {
-                return kept;
-            }
-            left = kept;
-        }
+        let mut search = Search::new(self, never_ending, other_waits);
+        search.run();
+        search.left
     }
 }
 
-impl Target {
-    /// Adds the waiters that an owner of `blocking` keeps waiting: as a holder, or as a waiter before them.
-    fn keep_waiters(&self, blocking: &FxHashSet<OwnerId>, kept: &mut FxHashSet<OwnerId>) {
-        // How many of `blocking` stand in the way with each mode.
+/// The search for owners that never go on. It takes out the others: an owner goes on if all that it waits for do. Members of a circle
+/// keep each other in.
+struct Search<'g> {
+    graph: &'g WaitGraph,
+    never_ending: FxHashSet<OwnerId>,
+    /// The owners that must end before a wait outside of queues does.
+    awaited: FxHashMap<OwnerId, Vec<OwnerId>>,
+    /// Waiters that stand in a queue.
+    queued_at: FxHashMap<OwnerId, LockTag>,
+    /// The checks to make when an owner is found to go on.
+    dependents: FxHashMap<OwnerId, Vec<Check>>,
+    /// The owners that have not been found to go on.
+    left: FxHashSet<OwnerId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Check {
+    Owner(OwnerId),
+    /// All waiters in the queue of a target.
+    Queue(LockTag),
+}
+
+impl<'g> Search<'g> {
+    fn new(graph: &'g WaitGraph, never_ending: &[OwnerId], other_waits: &OtherWaits) -> Search<'g> {
+        let mut awaited: FxHashMap<OwnerId, Vec<OwnerId>> = other_waits.clone();
+        for (waiter, holder) in &graph.waits_for_transactions {
+            awaited.entry(*waiter).or_default().push(*holder);
+        }
+        let mut left: FxHashSet<OwnerId> = graph.waiters.keys().chain(other_waits.keys()).copied().collect();
+        left.extend(never_ending);
+        let mut dependents: FxHashMap<OwnerId, Vec<Check>> = FxHashMap::default();
+        for (waiter, holders) in &awaited {
+            holders.iter().for_each(|holder| dependents.entry(*holder).or_default().push(Check::Owner(*waiter)));
+        }
+        let mut queued_at = FxHashMap::default();
+        for (tag, target) in &graph.targets {
+            target.ahead.keys().for_each(|owner| dependents.entry(*owner).or_default().push(Check::Queue(*tag)));
+            // A victim is still in its queue, but waits no more.
+            let waiters = target.queue.iter().filter(|queued| left.contains(&queued.owner));
+            queued_at.extend(waiters.map(|queued| (queued.owner, *tag)));
+        }
+        let never_ending = never_ending.iter().copied().collect();
+        Search { graph, never_ending, awaited, queued_at, dependents, left }
+    }
+
+    fn run(&mut self) {
+        let mut checks: FxHashSet<Check> = self.left.iter().map(|owner| self.check_of(*owner)).collect();
+        while !checks.is_empty() {
+            let mut gone = Vec::new();
+            for check in checks.drain() {
+                match check {
+                    Check::Owner(owner) => {
+                        if !self.waits_outside_of_queues(owner) && self.left.remove(&owner) {
+                            gone.push(owner);
+                        }
+                    }
+                    Check::Queue(tag) => self.take_out_of_queue(&self.graph.targets[&tag], &mut gone),
+                }
+            }
+            let dependents = gone.iter().filter_map(|owner| self.dependents.get(owner)).flatten();
+            checks.extend(dependents.map(|check| match check {
+                Check::Owner(owner) => self.check_of(*owner),
+                Check::Queue(_) => *check,
+            }));
+        }
+    }
+
+    fn check_of(&self, owner: OwnerId) -> Check {
+        self.queued_at.get(&owner).map_or(Check::Owner(owner), |tag| Check::Queue(*tag))
+    }
+
+    /// Whether the owner never ends, or waits for one that may not go on, queues aside.
+    fn waits_outside_of_queues(&self, owner: OwnerId) -> bool {
+        let mut awaited = self.awaited.get(&owner).into_iter().flatten();
+        self.never_ending.contains(&owner) || awaited.any(|owner| self.left.contains(owner))
+    }
+
+    /// Takes out the waiters of a queue that no owner keeps waiting: neither one ahead of the queue, nor a waiter before them. Those
+    /// behind a waiter that is taken out are looked at without it.
+    fn take_out_of_queue(&mut self, target: &Target, gone: &mut Vec<OwnerId>) {
+        // The number of owners in the way with each mode.
         let mut counts = [0_usize; LockMode::ALL.len() + 1];
-        for held in self.holders.iter().filter(|(holder, _)| blocking.contains(holder)).map(|(_, held)| held) {
+        for held in target.ahead.iter().filter(|(owner, _)| self.left.contains(owner)).map(|(_, held)| held) {
             held.iter().for_each(|mode| counts[mode as usize] += 1);
         }
-        for QueuedLock { owner, mode } in &self.queue {
-            let is_blocking = blocking.contains(owner);
-            // A waiter's own locks are not in its way.
-            let own = self.holders.get(owner).copied().filter(|_| is_blocking).unwrap_or_default();
-            if mode.conflicts().iter().any(|other| counts[other as usize] > usize::from(own.contains(other))) {
-                kept.insert(*owner);
+        for QueuedLock { owner, mode } in &target.queue {
+            if !self.left.contains(owner) {
+                continue;
             }
-            counts[*mode as usize] += usize::from(is_blocking);
+            // A waiter's own locks are not in its way.
+            let own = target.ahead.get(owner).copied().unwrap_or_default();
+            let is_blocked =
+                mode.conflicts().iter().any(|other| counts[other as usize] > usize::from(own.contains(other)));
+            if is_blocked || self.waits_outside_of_queues(*owner) {
+                counts[*mode as usize] += 1;
+            } else {
+                self.left.remove(owner);
+                own.iter().for_each(|mode| counts[mode as usize] -= 1);
+                gone.push(*owner);
+            }
         }
     }
 }

@@ -210,18 +210,26 @@ impl World {
         self.sessions[session].answer = Some(answer);
     }
 
-    /// As if each session that does not wait never ended, and then none of them.
+    /// As if each session that does not wait never ended, then none of them, and then as if each waited for one of the others otherwise
+    /// than by a lock.
     fn compare_waits_without_end(&self, model: &Model, told: &str) {
         let graph = self.locks.wait_graph();
         let count = self.sessions.len();
-        let running = (0..count).filter(|session| !model.is_blocked(*session)).map(|session| vec![session]);
-        for never_ending in running.chain([Vec::new()]) {
-            let owners: Vec<OwnerId> = never_ending.iter().map(|session| self.sessions[*session].owner).collect();
-            let found = graph.owners_without_end(&owners, &OtherWaits::default());
+        let owner = |session: usize| self.sessions[session].owner;
+        let compare = |never_ending: &[usize], other_wait: Option<(usize, usize)>| {
+            let owners: Vec<OwnerId> = never_ending.iter().map(|session| owner(*session)).collect();
+            let other: OtherWaits =
+                other_wait.iter().map(|(waiter, awaited)| (owner(*waiter), vec![owner(*awaited)])).collect();
+            let found = graph.owners_without_end(&owners, &other);
             let mut found: Vec<usize> = found.into_iter().map(|owner| owner.0 as usize).collect();
             found.sort_unstable();
-            let expected = sessions_without_end(model, count, &never_ending);
-            assert_eq!(found, expected, "who waits for ever if {never_ending:?} do not end\n{told}");
+            let expected = sessions_without_end(model, count, never_ending, other_wait);
+            assert_eq!(found, expected, "waits without end if {never_ending:?} do not end, {other_wait:?}\n{told}");
+        };
+        compare(&[], None);
+        for running in (0..count).filter(|session| !model.is_blocked(*session)) {
+            compare(&[running], None);
+            (0..count).filter(|other| *other != running).for_each(|other| compare(&[], Some((running, other))));
         }
     }
 
@@ -239,12 +247,20 @@ impl World {
     }
 }
 
-/// Those that are kept waiting for ever if `never_ending` do not end, found pair by pair.
-fn sessions_without_end(model: &Model, sessions: usize, never_ending: &[usize]) -> Vec<usize> {
+/// Those that are kept waiting for ever if `never_ending` do not end and the first of `other_wait` waits for the second, found pair by
+/// pair.
+fn sessions_without_end(
+    model: &Model,
+    sessions: usize,
+    never_ending: &[usize],
+    other_wait: Option<(usize, usize)>,
+) -> Vec<usize> {
     let mut left: Vec<usize> = (0..sessions).collect();
     loop {
         let is_kept = |session: &usize| {
-            never_ending.contains(session) || model.blockers(*session).iter().any(|blocker| left.contains(blocker))
+            never_ending.contains(session)
+                || other_wait.is_some_and(|(waiter, awaited)| waiter == *session && left.contains(&awaited))
+                || model.blockers(*session).iter().any(|blocker| left.contains(blocker))
         };
         let kept: Vec<usize> = left.iter().copied().filter(is_kept).collect();
         if kept.len() == left.len() {
