@@ -58,6 +58,16 @@ alter schema s owner to stranger
 alter schema s owner to current_user
 alter schema public owner to current_user
 alter schema pg_catalog rename to x
+alter schema pg_catalog owner to current_user
+alter schema information_schema owner to current_user
+comment on schema pg_catalog is 'x'
+comment on schema information_schema is 'x'
+grant usage on schema pg_catalog to stranger
+alter function pg_catalog.now() owner to current_user
+comment on function pg_catalog.now() is 'x'
+alter table pg_catalog.pg_class owner to current_user
+alter language plpgsql owner to current_user
+comment on language plpgsql is 'x'
 drop schema s
 drop schema closed cascade
 drop schema public cascade

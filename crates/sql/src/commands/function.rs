@@ -96,7 +96,7 @@ fn require_owner(ddl: &Ddl<'_>, old: &FunctionDef) -> Result<()> {
             let described = format!("function {}", old.name);
             Subject { described, ..subject }.require_owner(&catalog, ddl.owner())
         }
-        None => Ok(()),
+        None => Err(Error::internal(format!("function {} is no subject of privileges", old.name))),
     }
 }
 
