@@ -105,6 +105,26 @@ fn each_row_of_pg_settings_is_postgresql_s() {
     assert!(unused.is_empty(), "these are as in PostgreSQL: {unused:?}");
 }
 
+#[test]
+fn the_settings_that_postgresql_hides_are_hidden() {
+    let Some((_folder, server, reference)) = servers() else { return };
+    let (mut own, mut theirs) = (server.connect(), Client::connect(&reference.url(), postgres::NoTls).unwrap());
+    let names: Vec<String> = rows(&mut theirs).into_keys().filter(|name| !ABSENT.contains(&name.as_str())).collect();
+    for client in [&mut own, &mut theirs] {
+        client.batch_execute("create role without_rights; set role without_rights").unwrap();
+    }
+    let (seen, their_seen) = (rows(&mut own), rows(&mut theirs));
+    for name in &names {
+        assert_eq!(seen.contains_key(name), their_seen.contains_key(name), "whether {name} is seen");
+    }
+    assert!(!seen.contains_key("hba_rules"));
+    for name in &names {
+        for statement in [format!("show \"{name}\""), format!("select current_setting('{name}', true)")] {
+            assert_eq!(said(&mut own, &statement), said(&mut theirs, &statement), "{statement}");
+        }
+    }
+}
+
 /// What a server says to a statement: the SQLSTATE and the message of its error.
 fn said(client: &mut Client, statement: &str) -> String {
     match client.simple_query(statement) {

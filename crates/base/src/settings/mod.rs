@@ -6,12 +6,14 @@
 //! or savepoint is rolled back.
 
 mod fixed;
+mod hidden;
 mod session;
 mod table;
 mod text;
 mod values;
 
 pub use fixed::is_fixed;
+pub use hidden::is_hidden;
 pub use session::{Change, SessionSettings};
 pub use table::{COUNT, Definition, Id, all};
 use text::parse_any;

@@ -57,6 +57,9 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
     let mut rows = Vec::new();
     for (definition, value) in own.all().filter(|(definition, _)| wanted.matches(&definition.name)) {
         let id = definition.id;
+        if !crate::session::settings::may_see(run.state, id) {
+            continue;
+        }
         let (unit, minimum, maximum, words) = match definition.kind {
             Kind::Integer { minimum, maximum, unit, .. } => {
                 (unit_name(unit), Some(minimum.to_string()), Some(maximum.to_string()), NULL)

@@ -178,6 +178,7 @@ fn reset_all(state: &SessionState) {
 pub fn show(state: &SessionState, name: &str) -> Result<UtilityOutput> {
     let rows = if name.eq_ignore_ascii_case("all") {
         settings::all()
+            .filter(|definition| session_settings::may_see(state, definition.id))
             .map(|definition| {
                 let value = session_settings::show(state, definition.name)?;
                 Ok(vec![Value::text(definition.name), Value::text(value), Value::text(definition.description)])

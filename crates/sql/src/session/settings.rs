@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
+use engine::catalog::READ_ALL_SETTINGS_ROLE;
 use engine::{DelayPolicy, DelaySetting, Isolation};
 
 use super::state::SessionState;
@@ -499,12 +500,22 @@ pub fn reported(state: &SessionState) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// Whether the acting role may see the value of the setting.
+pub fn may_see(state: &SessionState, id: Id) -> bool {
+    !settings::is_hidden(id) || state.has_rights_of(READ_ALL_SETTINGS_ROLE)
+}
+
 /// The text `SHOW name` gives.
 ///
 /// # Errors
-/// 42704 when there is no such setting.
+/// 42704 when there is no such setting, 42501 when the acting role may not see it.
 pub fn show(state: &SessionState, name: &str) -> Result<String> {
     match settings::lookup(name) {
+        Ok(id) if !may_see(state, id) => {
+            let name = id.definition().name;
+            let message = format!("must be superuser or have privileges of pg_read_all_settings to examine \"{name}\"");
+            Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+        }
         Ok(Id::TransactionIsolation) => Ok(super::transaction::isolation_name(state).to_owned()),
         Ok(Id::TransactionReadOnly) => {
             Ok(if super::transaction::characteristics(state).read_only { "on" } else { "off" }.to_owned())
