@@ -9,8 +9,9 @@
 //! hostnossl DATABASE USER ADDRESS METHOD            not encrypted only
 //! ```
 //!
-//! DATABASE is `all`, `sameuser` or names separated by commas; USER is `all`, names, or `+role` for its members; ADDRESS is
-//! `all`, an address, or a network as in `10.0.0.0/8`. The first rule that fits decides. METHOD is one of these:
+//! DATABASE is `all`, `sameuser`, `samerole` or names separated by commas; USER is `all`, names, or `+role` for its members; ADDRESS is
+//! `all`, an address, or a network as in `10.0.0.0/8`. A name in double quotes may hold any character, and is no keyword. The first rule
+//! that fits decides. METHOD is one of these:
 //!
 //! | method | a client |
 //! | --- | --- |
@@ -94,6 +95,10 @@ pub enum NamePattern {
     All,
     /// The database called as the user.
     SameUser,
+    /// The database called as a role that the user is a member of.
+    SameRole,
+    /// Connections for replication, of which there are none yet.
+    Replication,
     /// Members of this role.
     MemberOf(String),
     /// This one.
@@ -186,6 +191,8 @@ impl std::fmt::Display for NamePattern {
         match self {
             NamePattern::All => out.write_str("all"),
             NamePattern::SameUser => out.write_str("sameuser"),
+            NamePattern::SameRole => out.write_str("samerole"),
+            NamePattern::Replication => out.write_str("replication"),
             NamePattern::MemberOf(role) => write!(out, "+{role}"),
             NamePattern::Name(name) => out.write_str(name),
         }
@@ -198,11 +205,12 @@ impl AccessRules {
     /// # Errors
     /// 22023 with the rule and what is wrong with it.
     pub fn parse(text: &str) -> Result<AccessRules> {
-        text.split([';', '\n'])
-            .filter(|rule| !rule.trim().is_empty())
-            .map(AccessRule::parse)
-            .collect::<Result<_>>()
-            .map(AccessRules)
+        let mut is_quoted = false;
+        let rules = text.split(|letter| {
+            is_quoted ^= letter == '"';
+            !is_quoted && matches!(letter, ';' | '\n')
+        });
+        rules.filter(|rule| !rule.trim().is_empty()).map(AccessRule::parse).collect::<Result<_>>().map(AccessRules)
     }
 
     /// The rule that decides over an attempt; `is_member` tells whether the user is a member of a role.
@@ -242,9 +250,13 @@ impl AccessRule {
                 format!("{what} in rule \"{text}\" of parameter \"hba_rules\""),
             )
         };
-        let mut words = text.split_whitespace();
-        let mut next = |what: &str| words.next().ok_or_else(|| wrong(format!("missing {what}")));
-        let connection = match next("connection type")? {
+        let mut fields = fields(text).ok_or_else(|| wrong("unterminated quoted name".to_owned()))?.into_iter();
+        let mut next_list = |what: &str| fields.next().ok_or_else(|| wrong(format!("missing {what}")));
+        let one = |what: &str, field: Vec<Word>| match <[Word; 1]>::try_from(field) {
+            Ok([word]) => Ok(word.text),
+            Err(_) => Err(wrong(format!("several values for {what}"))),
+        };
+        let connection = match one("connection type", next_list("connection type")?)?.as_str() {
             "local" => ConnectionKind::Local,
             "host" => ConnectionKind::Host,
             "hostssl" => ConnectionKind::HostSsl,
@@ -254,20 +266,29 @@ impl AccessRule {
                     .hint("It is local, host, hostssl or hostnossl."));
             }
         };
-        let databases = next("database")?.split(',').map(database).collect();
-        let users = next("user")?.split(',').map(user).collect();
+        let named = |field: Vec<Word>, pattern: fn(Word) -> NamePattern| {
+            field
+                .into_iter()
+                .map(|word| match !word.is_quoted && word.text.starts_with('@') {
+                    true => Err(wrong(format!("file of names \"{}\"", word.text)).hint("Name them in the rule.")),
+                    false => Ok(pattern(word)),
+                })
+                .collect::<Result<Vec<_>>>()
+        };
+        let databases = named(next_list("database")?, database)?;
+        let users = named(next_list("user")?, user)?;
         let address = match connection {
             ConnectionKind::Local => None,
             _ => {
-                let word = next("address")?;
-                Some(address(word).ok_or_else(|| {
+                let word = one("address", next_list("address")?)?;
+                Some(address(&word).ok_or_else(|| {
                     wrong(format!("invalid address \"{word}\""))
                         .hint("It is all, an IP address, or a network as in 10.0.0.0/8; host names are not looked up.")
                 })?)
             }
         };
-        let word = next("authentication method")?;
-        let method = AccessMethod::named(word).ok_or_else(|| {
+        let word = one("authentication method", next_list("authentication method")?)?;
+        let method = AccessMethod::named(&word).ok_or_else(|| {
             wrong(format!("invalid authentication method \"{word}\""))
                 .hint("It is trust, reject, scram-sha-256, md5, password or cert.")
         })?;
@@ -278,7 +299,8 @@ impl AccessRule {
             AccessMethod::Cert => CertificateDemand::VerifyFull,
             _ => CertificateDemand::None,
         };
-        for word in words {
+        for field in fields {
+            let word = one("authentication option", field)?;
             let Some((name, value)) = word.split_once('=') else {
                 return Err(wrong(format!("unexpected \"{word}\"")).hint("Rules are separated by ;"));
             };
@@ -289,7 +311,7 @@ impl AccessRule {
             if connection != ConnectionKind::HostSsl {
                 return Err(wrong("clientcert can only be configured for \"hostssl\" rows".to_owned()));
             }
-            certificate = match unquoted(value).as_str() {
+            certificate = match value {
                 "verify-full" => CertificateDemand::VerifyFull,
                 "verify-ca" if method == AccessMethod::Cert => {
                     let what = "clientcert only accepts \"verify-full\" when using \"cert\" authentication";
@@ -312,6 +334,8 @@ impl AccessRule {
         let fits_name = |pattern: &NamePattern, name: &str| match pattern {
             NamePattern::All => true,
             NamePattern::SameUser => attempt.database == attempt.user,
+            NamePattern::SameRole => is_member(attempt.database),
+            NamePattern::Replication => false,
             NamePattern::MemberOf(role) => is_member(role),
             NamePattern::Name(own) => own == name,
         };
@@ -326,25 +350,59 @@ impl AccessRule {
     }
 }
 
-fn database(word: &str) -> NamePattern {
-    match word {
-        "all" => NamePattern::All,
-        "sameuser" => NamePattern::SameUser,
-        name => NamePattern::Name(unquoted(name)),
+/// A word of a rule without its quotes.
+struct Word {
+    text: String,
+    /// It begins with a quote, so that it is a name, whatever it means without.
+    is_quoted: bool,
+}
+
+/// The fields of a rule, each with its words, which commas separate. None if a quote has no end.
+fn fields(text: &str) -> Option<Vec<Vec<Word>>> {
+    let mut fields: Vec<Vec<Word>> = Vec::new();
+    let mut letters = text.chars().peekable();
+    let mut goes_on = false;
+    loop {
+        while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
+        if letters.peek().is_none() {
+            return Some(fields);
+        }
+        let mut word = Word { text: String::new(), is_quoted: letters.peek() == Some(&'"') };
+        let mut is_within = false;
+        while let Some(letter) = letters.next_if(|letter| is_within || !letter.is_whitespace() && *letter != ',') {
+            match letter {
+                '"' => is_within = !is_within,
+                letter => word.text.push(letter),
+            }
+        }
+        if is_within {
+            return None;
+        }
+        match fields.last_mut().filter(|_| goes_on) {
+            Some(field) => field.push(word),
+            None => fields.push(vec![word]),
+        }
+        goes_on = letters.next_if_eq(&',').is_some();
     }
 }
 
-fn user(word: &str) -> NamePattern {
-    match (word, word.strip_prefix('+')) {
-        ("all", _) => NamePattern::All,
-        (_, Some(role)) => NamePattern::MemberOf(unquoted(role)),
-        (name, None) => NamePattern::Name(unquoted(name)),
+fn database(word: Word) -> NamePattern {
+    match word.text.as_str() {
+        "all" if !word.is_quoted => NamePattern::All,
+        "sameuser" if !word.is_quoted => NamePattern::SameUser,
+        "samerole" | "samegroup" if !word.is_quoted => NamePattern::SameRole,
+        "replication" if !word.is_quoted => NamePattern::Replication,
+        _ => NamePattern::Name(word.text),
     }
 }
 
-/// A quoted word is a name, whatever it means without quotes.
-fn unquoted(word: &str) -> String {
-    word.strip_prefix('"').and_then(|word| word.strip_suffix('"')).unwrap_or(word).to_owned()
+fn user(word: Word) -> NamePattern {
+    match word.text.strip_prefix('+') {
+        _ if word.is_quoted => NamePattern::Name(word.text),
+        Some(role) => NamePattern::MemberOf(role.to_owned()),
+        None if word.text == "all" => NamePattern::All,
+        None => NamePattern::Name(word.text),
+    }
 }
 
 fn address(word: &str) -> Option<AddressPattern> {
@@ -352,7 +410,18 @@ fn address(word: &str) -> Option<AddressPattern> {
         return Some(AddressPattern::All);
     }
     let network = word.parse::<IpNet>().ok().or_else(|| word.parse::<IpAddr>().ok().map(IpNet::from))?;
-    Some(AddressPattern::Network(network))
+    Some(AddressPattern::Network(canonical(network)))
+}
+
+/// A network of IPv4 addresses in the form of IPv6 as one of IPv4: clients' addresses have that form, too.
+fn canonical(network: IpNet) -> IpNet {
+    const MAPPED_BITS: u8 = 96;
+    match (network.addr().to_canonical(), network.prefix_len().checked_sub(MAPPED_BITS)) {
+        (address @ IpAddr::V4(_), Some(length)) if network.addr().is_ipv6() => {
+            IpNet::new(address, length).unwrap_or(network)
+        }
+        _ => network,
+    }
 }
 
 #[cfg(test)]
@@ -399,6 +468,25 @@ mod tests {
         );
         assert!(method("hostnossl all all all trust", Some("10.0.0.7"), true, "ann").is_err());
         assert!(method("local \"all\" all trust", None, false, "ann").is_err(), "a database of that name");
+        for rule in
+            ["samerole all", "samegroup all", "all \"a;b\", ann", "all \"ann\"", "all +staff", "\"postgres\",x all"]
+        {
+            let rules = format!("host {rule} ::ffff:10.0.0.0/104 reject; host all all all trust");
+            let is_refused = method(&rules, Some("10.0.0.7"), false, "ann").is_err();
+            assert_eq!(is_refused, !rule.starts_with("same"), "{rule}");
+        }
+        let of_role = AccessRules::parse("host samerole all all reject").unwrap();
+        let address = Some("10.0.0.7".parse().unwrap());
+        let attempt = Attempt { address, is_encrypted: false, user: "ann", database: "staff" };
+        assert!(of_role.find(&attempt, |role| role == "staff").is_some());
+        assert_eq!(
+            method("host all \"+staff\" all reject; host all all all trust", Some("10.0.0.7"), false, "ann"),
+            Ok(AccessMethod::Trust)
+        );
+        assert_eq!(
+            method("host replication all all reject; host all all all trust", Some("10.0.0.7"), false, "ann"),
+            Ok(AccessMethod::Trust)
+        );
     }
 
     #[test]
@@ -419,6 +507,10 @@ mod tests {
             ("hostssl all all all md5 clientcert=1", "invalid value for clientcert: \"1\""),
             ("hostssl all all all cert map=m", "unrecognized authentication option name: \"map\""),
             ("local all all trust host all all all trust", "unexpected \"host\""),
+            ("local all @blocked reject", "file of names \"@blocked\""),
+            ("local @some all reject", "file of names \"@some\""),
+            ("local all \"ann reject", "unterminated quoted name"),
+            ("host all all 10.0.0.1,10.0.0.2 reject", "several values for address"),
         ] {
             let error = AccessRules::parse(rules).unwrap_err();
             assert_eq!(error.message(), format!("{what} in rule \"{rules}\" of parameter \"hba_rules\""));
