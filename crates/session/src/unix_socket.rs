@@ -1,7 +1,7 @@
 //! The Unix sockets of a server. Beside each lies a lock file with the number of the server's process, as PostgreSQL has it: neither takes a
 //! socket from the other while that lives. What a dead server has left is removed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base::{Error, Result, sqlstate};
 use mio::net::UnixListener;
+use rustix::fs::OFlags;
 use rustix::process::{Pid, test_kill_process};
 
 /// Where a server's Unix sockets are, and who may use them.
@@ -181,7 +182,10 @@ fn take_lock(lock: &Path, socket: &Path, port: u16, options: &SocketOptions) -> 
             Err(_) => {}
         }
         let mut found = String::new();
-        match File::open(lock).and_then(|file| file.take(LOCK_BYTES_MAX).read_to_string(&mut found)) {
+        // A folder such as /tmp is everybody's. A link may point to a secret, and a pipe has no end.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(lock);
+        match opened.and_then(|file| file.take(LOCK_BYTES_MAX).read_to_string(&mut found)) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(failed("could not read", &error)),
             Ok(_) => {}
@@ -253,6 +257,20 @@ mod tests {
             assert!(begun.elapsed() < Duration::from_secs(20));
         }
         sleeper.wait().unwrap();
+    }
+
+    #[test]
+    fn neither_a_pipe_nor_a_link_in_place_of_a_lock_file_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (lock, secret) = (folder.path().join(".s.PGSQL.1.lock"), folder.path().join("secret"));
+        assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+        assert!(options(&[folder.path()]).listen(1).is_err());
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::write(&secret, "the secret\n").unwrap();
+        std::os::unix::fs::symlink(&secret, &lock).unwrap();
+        let refused = options(&[folder.path()]).listen(1).err().unwrap();
+        assert!(!refused.message().contains("the secret"), "{}", refused.message());
+        assert!(secret.exists());
     }
 
     #[test]
