@@ -335,10 +335,29 @@ fn a_server_that_runs_as_root_says_so_and_keeps_off_files() {
         }
     }
     assert_eq!(file.exists(), !is_root);
-    let refused = client.batch_execute("set allow_server_files_as_root = on").unwrap_err();
-    assert_eq!(refused.code().unwrap().code(), "55P02");
+    for statement in ["set allow_server_files_as_root = on", "alter system set allow_server_files_as_root = on"] {
+        let refused = client.batch_execute(statement).unwrap_err();
+        assert_eq!(refused.code().unwrap().code(), "55P02");
+    }
     drop(client);
     server.stop();
+
+    // The log is no way round.
+    let server = Server::start(folder.path(), &["allow_server_files_as_root=off", "logging_collector=on"]);
+    let mut client = server.connect();
+    let elsewhere = tempfile::tempdir().unwrap();
+    for setting in
+        [format!("log_directory = '{}'", elsewhere.path().display()), "log_filename = '../../job'".to_owned()]
+    {
+        client.batch_execute(&format!("alter system set {setting}")).unwrap();
+        client.batch_execute("select pg_reload_conf(); select pg_rotate_logfile()").unwrap();
+        client.batch_execute("do $$ begin raise log 'a line'; end $$").unwrap();
+        client.batch_execute("alter system reset all").unwrap();
+    }
+    drop(client);
+    server.stop();
+    let found = [elsewhere.path().read_dir().unwrap().next().is_some(), folder.path().join("job").exists()];
+    assert_eq!(found, [!is_root, !is_root]);
 
     let server = Server::start(folder.path(), &["allow_server_files_as_root=on"]);
     let mut client = server.connect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use base::report::{Destinations, LogForm};
 use base::settings::{Id, ServerSettings};
-use base::{Error, Result};
+use base::{Error, Result, sqlstate};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -36,6 +36,8 @@ pub(super) struct FileSettings {
     age_minutes: i64,
     size_bytes: u64,
     truncates: bool,
+    /// Whether files outside of the data folder may be written.
+    may_be_anywhere: bool,
     destinations: Destinations,
     time_zone: TimeZone,
 }
@@ -55,9 +57,27 @@ impl FileSettings {
             age_minutes: integer(Id::LogRotationAge),
             size_bytes: integer(Id::LogRotationSize) as u64 * 1024,
             truncates: settings.get(Id::LogTruncateOnRotation).as_bool(),
+            may_be_anywhere: !rustix::process::geteuid().is_root()
+                || settings.get(Id::AllowServerFilesAsRoot).as_bool(),
             destinations: Destinations::parse(&text(Id::LogDestination)).unwrap_or_default(),
             time_zone: TimeZone::get(&text(Id::LogTimezone)).unwrap_or(TimeZone::UTC),
         }
+    }
+
+    /// Refuses files outside of the data folder while the server runs as root, unless `allow_server_files_as_root` is on. Superusers of
+    /// the database choose the folder, the name and much of the text: with them they would write any file of the system.
+    ///
+    /// # Errors
+    /// 42501
+    pub(super) fn check(&self) -> Result<()> {
+        let is_plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+        let is_inside = Path::new(&self.folder_name).components().all(is_plain) && !self.name_pattern.contains('/');
+        if is_inside || self.may_be_anywhere {
+            return Ok(());
+        }
+        let message = "log files outside of the data folder cannot be written while the server runs as root";
+        Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+            .hint("Start the server as another user, or with allow_server_files_as_root = on."))
     }
 
     /// The name of a file of this form that is begun at this moment.

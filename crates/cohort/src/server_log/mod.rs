@@ -102,6 +102,7 @@ impl ServerLog {
             return Ok(());
         }
         let files = FileSettings::new(&self.settings, directory);
+        files.check()?;
         log::info!("redirecting log output to files in \"{}\"", files.folder.display());
         self.flush();
         self.writer.collect(files)
@@ -138,7 +139,11 @@ impl ServerLog {
     /// Takes up the settings as they are now.
     pub fn reload(&self, directory: &Path) {
         if self.collects() {
-            self.writer.reload(FileSettings::new(&self.settings, directory));
+            let files = FileSettings::new(&self.settings, directory);
+            match files.check() {
+                Ok(()) => self.writer.reload(files),
+                Err(error) => log::error!("the log goes on in the same files: {error}"),
+            }
         }
     }
 

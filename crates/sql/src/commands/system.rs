@@ -26,7 +26,7 @@ pub fn alter(session: &mut SqlSession, set: &VariableSet) -> Result<UtilityOutpu
     }
     let id = settings::lookup(&set.name)?;
     let definition = id.definition();
-    if definition.context == Context::Internal || is_of_a_session(id) {
+    if definition.context == Context::Internal || cannot_be_kept(id) {
         let message = format!("parameter \"{}\" cannot be changed", definition.name);
         return Err(Error::new(sqlstate::CANT_CHANGE_RUNTIME_PARAM, message));
     }
@@ -46,8 +46,8 @@ pub fn alter(session: &mut SqlSession, set: &VariableSet) -> Result<UtilityOutpu
     Ok(UtilityOutput::tag("ALTER SYSTEM"))
 }
 
-/// What has no meaning but in a session.
-fn is_of_a_session(id: Id) -> bool {
+/// Settings that have no meaning but in a session, and the one by which the system's superuser gives files to the database's superusers.
+fn cannot_be_kept(id: Id) -> bool {
     matches!(
         id,
         Id::Role
@@ -56,5 +56,6 @@ fn is_of_a_session(id: Id) -> bool {
             | Id::TransactionIsolation
             | Id::TransactionReadOnly
             | Id::TransactionDeferrable
+            | Id::AllowServerFilesAsRoot
     )
 }
