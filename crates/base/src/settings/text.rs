@@ -18,6 +18,11 @@ pub fn parse(id: Id, text: &str) -> Result<Value> {
     Ok(value)
 }
 
+/// The text with a question mark for each byte that is no printable ASCII character, as PostgreSQL keeps `application_name`.
+fn printable(text: &str) -> String {
+    text.bytes().map(|byte| if (b' '..=b'~').contains(&byte) { char::from(byte) } else { '?' }).collect()
+}
+
 /// The same, also for values that are not obeyed.
 pub(super) fn parse_any(id: Id, text: &str) -> Result<Value> {
     let definition = id.definition();
@@ -42,6 +47,9 @@ pub(super) fn parse_any(id: Id, text: &str) -> Result<Value> {
             }
             if id == Id::LogDestination {
                 Destinations::parse(text)?;
+            }
+            if id == Id::ApplicationName {
+                return Ok(Value::Text(Arc::from(printable(text))));
             }
             Ok(Value::Text(Arc::from(text)))
         }

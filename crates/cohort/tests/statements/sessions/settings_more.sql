@@ -179,3 +179,12 @@ update pg_settings s set setting = wanted.value from (values ('enable_sort', 'of
 select name, setting from pg_settings where name in ('work_mem', 'enable_sort') order by 1;
 update pg_settings set setting = default where name = 'enable_sort';
 show enable_sort;
+
+-- The names of programs have printable ASCII characters only.
+set application_name = E'two\nlines';
+show application_name;
+set application_name = 'é ü';
+show application_name;
+select set_config('application_name', E'x\x7fy', false);
+select application_name from pg_stat_activity where pid = pg_backend_pid();
+reset application_name;
