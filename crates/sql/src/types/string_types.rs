@@ -80,9 +80,9 @@ fn pad(text: SmolStr, typmod: i32) -> Result<SmolStr> {
                 return Err(super::functions::text::too_large());
             }
             let missing = length - characters;
-            let mut padded = String::with_capacity(text.len() + missing);
-            padded.push_str(&text);
-            padded.extend(std::iter::repeat_n(' ', missing));
+            // Character by character, a gigabyte would keep other sessions waiting for seconds.
+            let mut padded = " ".repeat(text.len() + missing);
+            padded.replace_range(..text.len(), &text);
             Ok(SmolStr::from(padded))
         }
     }
