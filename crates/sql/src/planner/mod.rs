@@ -20,6 +20,7 @@
 mod access;
 mod build;
 mod change;
+mod computed;
 mod flatten;
 mod fold;
 mod inline;
@@ -336,6 +337,8 @@ const WINDOW_RELATION: u32 = u32::MAX - 1;
 const SET_RELATION: u32 = u32::MAX - 2;
 /// Stands for a relation in the slots of a select list.
 const TARGET_RELATION: u32 = u32::MAX - 3;
+/// Stands for a relation in the slots of expressions that are computed once.
+const COMPUTED_RELATION: u32 = u32::MAX - 4;
 
 /// One in so many nodes may be a query: each of them becomes several nodes.
 const NODES_OF_QUERY: u32 = 4;

@@ -4,6 +4,7 @@ use base::{Error, Result};
 use engine::LockMode;
 use rustc_hash::FxHashMap;
 
+use super::computed::Computed;
 use super::fold::{has_subquery, is_volatile};
 use super::lower::{Layout, raised_levels, replace_grouped};
 use super::query::{collect_aggregates, target_layout};
@@ -286,6 +287,17 @@ impl Planner<'_, '_> {
 
     /// Windows, one after the other: each adds its functions' values to the rows.
     fn windows(&mut self, query: &mut Query, mut plan: Plan, mut layout: Layout) -> Result<(Plan, Layout)> {
+        let mut computed = Computed::default();
+        for window in &query.windows {
+            window.partition.iter().for_each(|expr| computed.add_volatile(expr));
+            window.order.iter().for_each(|key| computed.add_volatile(&key.expr));
+        }
+        (plan, layout) = self.compute(plan, layout, &mut computed)?;
+        query.targets.iter_mut().for_each(|target| computed.replace(&mut target.expr));
+        for window in &mut query.windows {
+            window.partition.iter_mut().for_each(|expr| computed.replace(expr));
+            window.order.iter_mut().for_each(|key| computed.replace(&mut key.expr));
+        }
         let mut calls: Vec<WindowCall> = Vec::new();
         for target in &mut query.targets {
             extract_windows(&mut target.expr, &mut calls);
