@@ -15,7 +15,7 @@
 //! Not lifted, because there a constant is more than its value: ordinals (everything between BY and the next clause),
 //! lengths and precisions of types, typed literals such as `interval '1 day'`, and anything next to `::`. A statement that computes with
 //! constants alone (`1 / 0`, `sqrt(-1)`) keeps them, since that is done, and fails, when it is planned. Statements with
-//! GROUP BY, DISTINCT, OVER, ON CONFLICT, CAST and the like, where expressions are compared as written or types are
+//! GROUP BY, DISTINCT, OVER, ON CONFLICT, CAST and the like, or with calls in ORDER BY that may be volatile, where expressions are compared as written or types are
 //! spelled out, are left alone entirely, as is whatever this scanner does not know: comments, dollar quotes, escape
 //! strings, parameters, several statements.
 
@@ -198,6 +198,12 @@ impl Scanner<'_> {
             b'(' | b'[' => {
                 self.depth += 1;
                 let call = (self.previous == Previous::Word).then(|| (self.last_word.clone(), self.constants.len()));
+                // An item of the order that may be volatile is compared with the select list as written.
+                if let (Some(_), Some((name, _))) = (self.ordinals_from, &call)
+                    && !is_immutable_function(&self.text[name.clone()])
+                {
+                    return None;
+                }
                 self.holds_more_than_constants();
                 self.calls.push(call);
                 self.at += 1;

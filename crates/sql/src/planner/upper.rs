@@ -15,7 +15,7 @@ use crate::plan::{
     Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanColumn, ScanId, ScanSlots,
     SetCall, SortKey, Variable, Window, WindowCall, WindowFrameBound,
 };
-use crate::types::Value;
+use crate::types::{SqlType, Value};
 
 impl Planner<'_, '_> {
     /// The plan of a query above the rows of its FROM and WHERE.
@@ -43,9 +43,13 @@ impl Planner<'_, '_> {
             (plan, layout) = self.sets(&mut query.targets, plan, layout)?;
         }
         let visible = query.targets.iter().filter(|target| !target.hidden).count();
+        let calls_volatile = query.targets.iter().any(|target| is_volatile(&target.expr));
+        if calls_volatile && query.has_written_order && query.distinct != Distinct::All && locks.is_none() {
+            return self.finish_computing_once(query, plan, layout, is_ordered);
+        }
         let simple = query.distinct == Distinct::No && !query.has_sets && sorts_by_columns(&query);
         if simple || locks.is_some() {
-            return self.finish_before_projection(query, plan, layout, is_ordered, locks);
+            return self.finish_before_projection(query, plan, layout, is_ordered, locks, calls_volatile);
         }
         // Compute the select list first, then work on its slots.
         let exprs = query.targets.iter_mut().map(|target| std::mem::replace(&mut target.expr, Expr::boolean(true)));
@@ -101,6 +105,10 @@ impl Planner<'_, '_> {
         locks: Option<(Vec<RowLock>, Recheck)>,
     ) -> Result<Plan> {
         let expr_of = |query: &Query, target: u32| query.targets[target as usize].expr.clone();
+        let calls_volatile = query.targets.iter().any(|target| is_volatile(&target.expr));
+        if locks.is_none() && calls_volatile {
+            (plan, layout) = self.compute_keys(&mut query, plan, layout)?;
+        }
         if !is_ordered {
             let keys = query.order.iter().map(|item| SortKey {
                 expr: expr_of(&query, item.target),
@@ -117,10 +125,93 @@ impl Planner<'_, '_> {
             let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
             plan = node(Node::DistinctOn { input: Box::new(plan), keys }, width, (rows * 0.5).max(1.0), cost);
         }
-        (plan, layout) = self.sets(&mut query.targets, plan, layout)?;
-        let ties = query.with_ties.then(|| query.order.iter().map(|item| expr_of(&query, item.target)).collect());
-        plan = self.limit(plan, query.limit, query.offset, ties, &layout)?;
-        let shown = query.targets.into_iter().filter(|target| !target.hidden).map(|target| target.expr).collect();
+        (plan, layout) = self.sets(&mut query.targets, plan, layout, true)?;
+        self.limit_and_project(query, plan, &layout, calls_volatile)
+    }
+
+    /// The keys of the order and of DISTINCT ON are computed first, and what is volatile besides after sorting: in the
+    /// order of the rows, and for no row that the limit cuts off.
+    fn finish_computing_once(
+        &mut self,
+        mut query: Query,
+        plan: Plan,
+        layout: Layout,
+        is_ordered: bool,
+    ) -> Result<Plan> {
+        let (mut plan, layout) = self.compute_keys(&mut query, plan, layout)?;
+        if !is_ordered {
+            let keys = query.order.iter().map(|item| SortKey {
+                expr: query.targets[item.target as usize].expr.clone(),
+                descending: item.descending,
+                nulls_first: item.nulls_first,
+            });
+            let keys = keys.collect();
+            plan = self.sort(plan, keys, &layout)?;
+        }
+        if let Distinct::On(on) = &query.distinct {
+            let keys = on.iter().map(|target| query.targets[*target as usize].expr.clone()).collect();
+            let keys = self.lower_all(keys, &layout)?;
+            let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+            plan = node(Node::DistinctOn { input: Box::new(plan), keys }, width, (rows * 0.5).max(1.0), cost);
+        }
+        self.limit_and_project(query, plan, &layout, true)
+    }
+
+    /// Makes columns of the keys of the order and of DISTINCT ON, but for those that are computed for the order alone.
+    fn compute_keys(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
+        let on = if let Distinct::On(on) = &query.distinct { on.as_slice() } else { &[] };
+        let mut computed = Computed::default();
+        for target in query.order.iter().map(|item| item.target).chain(on.iter().copied()) {
+            let target = &query.targets[target as usize];
+            if !target.hidden || is_volatile(&target.expr) || has_subquery(&target.expr) {
+                computed.add(&target.expr);
+            }
+        }
+        let computed_rows = self.compute(plan, layout, &mut computed)?;
+        query.targets.iter_mut().for_each(|target| computed.replace(&mut target.expr));
+        Ok(computed_rows)
+    }
+
+    /// The limit, and the select list: last, so that nothing is computed for rows that the limit cuts off. A list that calls
+    /// something volatile is computed for rows that are skipped, too.
+    fn limit_and_project(
+        &mut self,
+        query: Query,
+        mut plan: Plan,
+        layout: &Layout,
+        calls_volatile: bool,
+    ) -> Result<Plan> {
+        let Query { order, targets, limit, offset, with_ties, .. } = query;
+        let ties = with_ties.then(|| order.iter().map(|item| targets[item.target as usize].expr.clone()).collect());
+        if !calls_volatile || (offset.is_none() && !with_ties) {
+            plan = self.limit(plan, limit, offset, ties, layout)?;
+            let shown = targets.into_iter().filter(|target| !target.hidden).map(|target| target.expr).collect();
+            return self.project(plan, shown, layout);
+        }
+        let mut shown =
+            targets.into_iter().filter(|target| !target.hidden).map(|target| target.expr).collect::<Vec<_>>();
+        let visible = shown.iter().map(|expr| expr.sql_type).collect::<Vec<_>>();
+        let column = |place: usize, sql_type: SqlType| {
+            let attribute = place as i32;
+            Expr::new(
+                ExprKind::Variable(Variable { level: 0, relation: TARGET_RELATION, attribute, location: -1 }),
+                sql_type,
+            )
+        };
+        let ties = ties.map(|ties: Vec<Expr>| {
+            let places = visible.len()..;
+            let columns = places.zip(&ties).map(|(place, tie)| column(place, tie.sql_type)).collect();
+            shown.extend(ties);
+            columns
+        });
+        let width = shown.len();
+        plan = self.project(plan, shown, layout)?;
+        let layout = target_layout(width);
+        plan = self.limit(plan, limit, offset, ties, &layout)?;
+        if visible.len() == width {
+            return Ok(plan);
+        }
+        let shown = visible.into_iter().enumerate().map(|(place, sql_type)| column(place, sql_type)).collect();
         self.project(plan, shown, &layout)
     }
 
@@ -133,6 +224,7 @@ impl Planner<'_, '_> {
         layout: Layout,
         is_ordered: bool,
         locks: Option<(Vec<RowLock>, Recheck)>,
+        calls_volatile: bool,
     ) -> Result<Plan> {
         let keys = query.order.iter().map(|item| SortKey {
             expr: query.targets[item.target as usize].expr.clone(),
@@ -141,13 +233,10 @@ impl Planner<'_, '_> {
         });
         let keys = keys.collect::<Vec<_>>();
         if !keys.is_empty() && !is_ordered {
-            plan = self.sort(plan, keys.clone(), &layout)?;
+            plan = self.sort(plan, keys, &layout)?;
         }
         plan = locked(plan, locks);
-        let ties = query.with_ties.then(|| keys.into_iter().map(|key| key.expr).collect());
-        plan = self.limit(plan, query.limit, query.offset, ties, &layout)?;
-        let shown = query.targets.into_iter().filter(|target| !target.hidden).map(|target| target.expr).collect();
-        self.project(plan, shown, &layout)
+        self.limit_and_project(query, plan, &layout, calls_volatile)
     }
 
     /// Expressions over each row; nothing if they are the row itself.
