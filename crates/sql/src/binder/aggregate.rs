@@ -4,6 +4,7 @@ use base::{Result, sqlstate};
 use engine::catalog::ConstraintKind;
 
 use super::query::for_each_inner;
+use super::volatility::is_volatile_aggregate;
 use super::{Binder, Query, RelationKind};
 use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SubqueryBody, Variable};
 use crate::tree::Location;
@@ -83,7 +84,7 @@ pub(crate) fn same_set_call(a: &SetCall, b: &SetCall) -> bool {
 }
 
 /// Whether two aggregates compute the same.
-pub(crate) fn same_aggregate(a: &AggregateCall, b: &AggregateCall) -> bool {
+fn same_aggregate(a: &AggregateCall, b: &AggregateCall) -> bool {
     a.function.oid == b.function.oid
         && a.level == b.level
         && a.distinct == b.distinct
@@ -95,6 +96,19 @@ pub(crate) fn same_aggregate(a: &AggregateCall, b: &AggregateCall) -> bool {
             .iter()
             .zip(&b.order)
             .all(|(a, b)| a.descending == b.descending && a.nulls_first == b.nulls_first && same(&a.expr, &b.expr))
+}
+
+/// Whether two expressions of one query are the same, and one value: see [`is_one_aggregate`].
+pub(crate) fn is_one_value(left: &Expr, right: &Expr) -> bool {
+    match (&left.kind, &right.kind) {
+        (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => is_one_aggregate(a, b),
+        _ => same(left, right),
+    }
+}
+
+/// Whether two aggregates of one query are computed as one. What calls something volatile is computed wherever it is written.
+pub(crate) fn is_one_aggregate(left: &AggregateCall, right: &AggregateCall) -> bool {
+    same_aggregate(left, right) && (left.location == right.location || !is_volatile_aggregate(left))
 }
 
 fn same_variable(left: &Variable, right: &Variable) -> bool {

@@ -603,6 +603,16 @@ impl Binder<'_, '_> {
                 return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));
             }
         }
+        if !call.within_group {
+            // The same key again adds nothing.
+            let mut kept: Vec<SortKey> = Vec::with_capacity(order.len());
+            for key in order {
+                if !kept.iter().any(|known| super::aggregate::same(&known.expr, &key.expr)) {
+                    kept.push(key);
+                }
+            }
+            order = kept;
+        }
         let filter = match &call.filter {
             Some(filter) => {
                 let before = std::mem::replace(&mut self.scope().place, Place::Filter);
@@ -621,6 +631,7 @@ impl Binder<'_, '_> {
             types,
             distinct: call.distinct,
             order,
+            key_arguments: Vec::new(),
             filter,
             level: 0,
             location,

@@ -38,9 +38,10 @@ mod target;
 mod trigger;
 mod types;
 mod updatable_view;
+mod volatility;
 mod window;
 
-pub(crate) use aggregate::{same, same_aggregate, same_set_call};
+pub(crate) use aggregate::{is_one_aggregate, is_one_value, same, same_set_call};
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };
@@ -55,6 +56,7 @@ pub use table::{TableExpressionUse, expression_columns, table_expression, table_
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};
+pub(crate) use volatility::{is_volatile, is_volatile_set};
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

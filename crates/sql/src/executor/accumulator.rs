@@ -7,7 +7,7 @@ use base::Result;
 
 use super::Run;
 use super::evaluate::{evaluate, evaluate_arguments, is_true};
-use super::row_set::{RowEquality, RowSet, Rows};
+use super::row_set::{Row, RowEquality, RowSet, Rows};
 use super::sort::{RowOrder, RowSorter, sort_keys_of};
 use super::spill::sort_memory_bytes;
 use crate::plan::{AggregateCall, Expr, ExprKind, SortKey, WindowCall};
@@ -24,6 +24,8 @@ pub(super) struct Accumulator<'p> {
 
 struct Special<'p> {
     order: &'p [SortKey],
+    /// Keys whose values are those of arguments, see [`AggregateCall::key_arguments`].
+    key_arguments: &'p [Option<usize>],
     distinct: bool,
     /// The order of its arguments shows in the aggregate's value.
     makes_list: bool,
@@ -72,6 +74,7 @@ impl<'p> Accumulator<'p> {
             let place = |kind| Place { kind, order: None, rows: 0, before: 0, beside: 0 };
             Box::new(Special {
                 order: &call.order,
+                key_arguments: &call.key_arguments,
                 distinct: call.distinct || call.function.hypothetical == Some(Hypothetical::DenseRank),
                 makes_list: makes_list(call.function),
                 hypothetical: call.function.hypothetical.map(place),
@@ -161,7 +164,11 @@ impl<'p> Accumulator<'p> {
             }
         }
         if !special.distinct || special.makes_list || (!special.order.is_empty() && special.hypothetical.is_none()) {
-            let keys = sort_keys_of(special.order, row, run)?;
+            let keys = if special.key_arguments.is_empty() {
+                sort_keys_of(special.order, row, run)?
+            } else {
+                special.keys_among(&arguments, row, run)?
+            };
             return special.keep(&keys, &arguments, self.arguments, run);
         }
         if special.seen.is_none() {
@@ -288,7 +295,16 @@ impl<'p> Accumulator<'p> {
     }
 }
 
-impl Special<'_> {
+impl<'p> Special<'p> {
+    /// The sort keys of a row, those that are arguments taken from these.
+    fn keys_among(&self, arguments: &[Value], row: &[Value], run: &mut Run<'_, 'p>) -> Result<Row> {
+        let keys = self.order.iter().zip(self.key_arguments).map(|(key, place)| match place {
+            Some(place) => Ok(arguments[place - self.direct_count].clone()),
+            None => evaluate(&key.expr, row, run),
+        });
+        keys.collect()
+    }
+
     /// How many of the arguments are kept: not those that are to be placed among the others.
     fn argument_count(&self, arguments: &[Expr]) -> usize {
         if self.hypothetical.is_some() { self.order.len() } else { arguments.len() }

@@ -303,6 +303,8 @@ pub struct AggregateCall {
     pub distinct: bool,
     /// ORDER BY within the call.
     pub order: Vec<SortKey>,
+    /// For each key of the order the argument that it is, if one of the keys is volatile: both are computed once. Else nothing.
+    pub key_arguments: Vec<Option<usize>>,
     /// FILTER.
     pub filter: Option<Expr>,
     /// How many queries further out the query is whose rows it gathers; 0 after planning.

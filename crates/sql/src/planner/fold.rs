@@ -7,8 +7,9 @@ use base::{Error, Result, sqlstate};
 
 use super::inline::{Inlining, inlined_call};
 use crate::binder::BindContext;
+pub(super) use crate::binder::is_volatile;
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Subquery, SubqueryBody};
+use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
 use crate::types::random::RandomState;
 use crate::types::{
     self, ArrayValue, CatalogLookup, EvalContext, FormatSettings, Implementation, SqlType, Value, Volatility,
@@ -303,39 +304,6 @@ fn fold_connective(list: Vec<Expr>, decisive: bool) -> Expr {
         1 => kept.swap_remove(0),
         _ => Expr::new(if decisive { ExprKind::Or(kept) } else { ExprKind::And(kept) }, SqlType::BOOL),
     }
-}
-
-/// Whether evaluating `expr` again may give something else, or has effects.
-pub(super) fn is_volatile(expr: &Expr) -> bool {
-    expr.any(&|inner| match &inner.kind {
-        ExprKind::Call(call) => is_volatile_function(&call.function),
-        ExprKind::Set(_) => true,
-        ExprKind::Subquery(subquery) => is_volatile_subquery(subquery),
-        _ => false,
-    })
-}
-
-fn is_volatile_function(function: &FunctionTarget) -> bool {
-    match function {
-        FunctionTarget::Builtin(function) => function.volatility == Volatility::Volatile,
-        FunctionTarget::Stored(function) => function.volatility == engine::catalog::Volatility::Volatile,
-    }
-}
-
-/// Whether a subquery that is not planned yet calls something volatile, at any depth.
-fn is_volatile_subquery(subquery: &Subquery) -> bool {
-    let SubqueryBody::Bound(query) = &subquery.body else { return false };
-    let mut is_volatile = false;
-    query.for_each_expr(0, &mut |expr, _| {
-        is_volatile = is_volatile
-            || expr.any(&|inner| match &inner.kind {
-                ExprKind::Call(call) => is_volatile_function(&call.function),
-                ExprKind::Set(call) => is_volatile_function(&call.function),
-                ExprKind::Subquery(inner) => is_volatile_subquery(inner),
-                _ => false,
-            });
-    });
-    is_volatile
 }
 
 /// Whether `expr` holds a subquery.

@@ -155,7 +155,7 @@ impl Planner<'_, '_> {
 
 /// Replaces what a grouping computes by its slots.
 pub(super) fn replace_grouped(expr: &mut Expr, groups: &[Expr], calls: &[Expr]) {
-    let computed = groups.iter().chain(calls).position(|computed| binder::same(computed, expr));
+    let computed = groups.iter().chain(calls).position(|computed| binder::is_one_value(computed, expr));
     if let Some(index) = computed {
         let variable = Variable { level: 0, relation: GROUP_RELATION, attribute: index as i32, location: -1 };
         expr.kind = ExprKind::Variable(variable);

@@ -385,7 +385,7 @@ impl Planner<'_, '_> {
 
     /// The number of the outer value that `expr` of frame `depth` is; read from inside that frame.
     fn outer_value(&mut self, depth: usize, expr: Expr) -> u32 {
-        let known = self.frames[depth].requests.iter().find(|request| binder::same(&request.expr, &expr));
+        let known = self.frames[depth].requests.iter().find(|request| binder::is_one_value(&request.expr, &expr));
         let index = match known {
             Some(request) => request.index,
             None => {

@@ -313,7 +313,7 @@ pub(super) fn collect_aggregates(expr: &Expr, calls: &mut Vec<AggregateCall>) {
             let own = super::lower::lowered_levels(inner.clone(), depth);
             let ExprKind::Aggregate(own_call) = &own.kind else { return };
             sync::let_others_run();
-            if !calls.iter().any(|known| crate::binder::same_aggregate(known, own_call)) {
+            if !calls.iter().any(|known| crate::binder::is_one_aggregate(known, own_call)) {
                 calls.push((**own_call).clone());
             }
         }

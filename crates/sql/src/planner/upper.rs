@@ -364,6 +364,10 @@ impl Planner<'_, '_> {
     }
 
     fn lower_call(&mut self, mut call: AggregateCall, layout: &Layout) -> Result<AggregateCall> {
+        if call.order.iter().any(|key| is_volatile(&key.expr)) {
+            let place = |key: &SortKey| call.arguments.iter().position(|argument| binder::same(argument, &key.expr));
+            call.key_arguments = call.order.iter().map(place).collect();
+        }
         call.arguments = self.lower_all(call.arguments, layout)?;
         for key in &mut call.order {
             let expr = std::mem::replace(&mut key.expr, Expr::boolean(true));
