@@ -5,6 +5,7 @@ use base::{Result, sqlstate};
 use super::aggregate::same;
 use super::scope::{Place, Scope};
 use super::target::check_count;
+use super::volatility::is_volatile;
 use super::{Binder, Column, Distinct, FromItem, OrderItem, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, GroupItem, Name, QueryBody, Select, SortBy, Target};
@@ -153,6 +154,8 @@ impl Binder<'_, '_> {
     fn groups(&mut self, items: &[GroupItem], targets: &mut Vec<TargetEntry>) -> Result<Vec<Expr>> {
         let mut groups: Vec<Expr> = Vec::with_capacity(items.len());
         let mut hidden = 0;
+        // The items of the list that are grouped by.
+        let mut grouped: Vec<usize> = Vec::new();
         for item in items {
             match item {
                 GroupItem::Expr(expr) => {
@@ -170,7 +173,14 @@ impl Binder<'_, '_> {
                         // A hidden target made for this is not needed: only ORDER BY's, made before, are referred to.
                         let was_made = targets.len() > known;
                         targets.truncate(known);
-                        if !groups.iter().any(|other| same(other, &group)) {
+                        // Two items of the list that are volatile are two values, however they are written.
+                        let is_known = match grouped.contains(&index) {
+                            true => true,
+                            false if is_volatile(&group) => false,
+                            false => groups.iter().any(|other| same(other, &group)),
+                        };
+                        if !is_known {
+                            grouped.extend((!was_made).then_some(index));
                             groups.push(group);
                             hidden += usize::from(was_made);
                             check_count(targets.len() + hidden)?;

@@ -5,7 +5,7 @@ use base::{Error, Oid, Result, sqlstate};
 use super::evaluate::{Arguments, call_for_value, evaluate, evaluate_arguments, is_true};
 use super::spill::{RowStore, StoreReader, StoreScan, hash_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Expr, ExprKind, FunctionTarget, SetCall};
+use crate::plan::{self, Expr, ExprKind, FunctionTarget, SetCall, SetItem};
 use crate::types::{CallTypes, ReadyRows, RecordValue, Value, ValueStream, format_type_name, oids};
 
 /// The rows of one call of a function; `None` for a call that gives none.
@@ -207,15 +207,53 @@ fn check_listed(record: &RecordValue, call: &SetCall, run: &Run<'_, '_>) -> Resu
 /// Set-returning functions in the select list.
 pub struct ProjectSet<'p> {
     input: BoxOperator<'p>,
-    calls: &'p [SetCall],
+    items: &'p [SetItem],
+    /// Whether `row` begins with a row of the input whose sets are not at their end.
+    is_open: bool,
+    /// One for each item, once the first values of the row are computed.
     streams: Vec<Option<Box<dyn ValueStream>>>,
     input_width: usize,
     row: Vec<Value>,
 }
 
 impl<'p> ProjectSet<'p> {
-    pub fn new(input: BoxOperator<'p>, calls: &'p [SetCall]) -> Self {
-        ProjectSet { input, calls, streams: Vec::new(), input_width: 0, row: Vec::new() }
+    pub fn new(input: BoxOperator<'p>, items: &'p [SetItem]) -> Self {
+        ProjectSet { input, items, is_open: false, streams: Vec::new(), input_width: 0, row: Vec::new() }
+    }
+
+    /// Puts the items' next values behind the row of the input; whether one of the sets had another one.
+    fn next_values(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        self.row.truncate(self.input_width);
+        let is_first = self.streams.is_empty();
+        let mut is_row = false;
+        for (place, item) in self.items.iter().enumerate() {
+            let input = &self.row[..self.input_width];
+            let value = match item {
+                SetItem::Value(expr) => {
+                    if is_first {
+                        self.streams.push(None);
+                    }
+                    evaluate(expr, input, run)?
+                }
+                SetItem::Call(call) => {
+                    if is_first {
+                        let stream = open_call(call, input, run)?;
+                        self.streams.push(Some(stream));
+                    }
+                    let value = match &mut self.streams[place] {
+                        Some(open) => open.next(run)?,
+                        None => None,
+                    };
+                    is_row |= value.is_some();
+                    if value.is_none() {
+                        self.streams[place] = None;
+                    }
+                    value.unwrap_or_default()
+                }
+            };
+            self.row.push(value);
+        }
+        Ok(is_row)
     }
 }
 
@@ -223,23 +261,11 @@ impl<'p> Operator<'p> for ProjectSet<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         loop {
             sync::yield_point()?;
-            if !self.streams.is_empty() {
-                self.row.truncate(self.input_width);
-                let mut is_row = false;
-                for stream in &mut self.streams {
-                    let value = match stream {
-                        Some(open) => open.next(run)?,
-                        None => None,
-                    };
-                    is_row |= value.is_some();
-                    if value.is_none() {
-                        *stream = None;
-                    }
-                    self.row.push(value.unwrap_or_default());
-                }
-                if is_row {
+            if self.is_open {
+                if self.next_values(run)? {
                     return Ok(true);
                 }
+                self.is_open = false;
                 self.streams.clear();
             }
             if !self.input.next(run)? {
@@ -248,10 +274,7 @@ impl<'p> Operator<'p> for ProjectSet<'p> {
             self.row.clear();
             self.row.extend_from_slice(self.input.row());
             self.input_width = self.row.len();
-            for call in self.calls {
-                let stream = open_call(call, self.input.row(), run)?;
-                self.streams.push(Some(stream));
-            }
+            self.is_open = true;
         }
     }
 
@@ -260,6 +283,7 @@ impl<'p> Operator<'p> for ProjectSet<'p> {
     }
 
     fn rescan(&mut self) {
+        self.is_open = false;
         self.streams.clear();
         self.input.rescan();
     }

@@ -432,7 +432,7 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         Node::WorkTableScan { cte } => Box::new(cte::WorkTableRows::new(*cte)),
         Node::Filter { input, condition } => Box::new(scan::Filter::new(build(input, locals), condition)),
         Node::Project { input, exprs } => Box::new(scan::Project::new(build(input, locals), exprs)),
-        Node::ProjectSet { input, calls } => Box::new(function_scan::ProjectSet::new(build(input, locals), calls)),
+        Node::ProjectSet { input, items } => Box::new(function_scan::ProjectSet::new(build(input, locals), items)),
         Node::NestedLoop(node) => {
             let (left, right) = (build(&node.left, locals), build(&node.right, locals));
             Box::new(join::NestedLoopRows::new(node, left, right))

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | scans | their `columns`, in that order (a scan reads only what is needed; system columns are asked for by name) |
 //! | `Result`, `Project`, `Values` | their expressions |
-//! | `ProjectSet` | the input's slots, then one for each set-returning call |
+//! | `ProjectSet` | the input's slots, then one for each of its items |
 //! | `Filter`, `Sort`, `Limit`, `Distinct`, `LockRows`, `With` | the input's slots |
 //! | joins | the left side's slots, then the right side's; semi and anti joins only the left's |
 //! | `Aggregate` | the grouping expressions, then the aggregates |
@@ -203,6 +203,15 @@ pub struct Plan {
     pub depth: u32,
 }
 
+/// What a `ProjectSet` puts behind a row.
+#[derive(Debug)]
+pub enum SetItem {
+    /// A set, value by value.
+    Call(SetCall),
+    /// Something volatile beside the sets: computed with each look for their next values, as in PostgreSQL.
+    Value(Expr),
+}
+
 /// What a plan node does.
 #[derive(Debug)]
 pub enum Node {
@@ -262,8 +271,8 @@ pub enum Node {
     ProjectSet {
         /// Where rows come from.
         input: Box<Plan>,
-        /// The calls, over the input's slots.
-        calls: Vec<SetCall>,
+        /// Over the input's slots, and computed in this order.
+        items: Vec<SetItem>,
     },
     /// For each left row the matching right rows, the right side run again each time.
     NestedLoop(Box<NestedLoop>),

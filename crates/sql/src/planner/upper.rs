@@ -13,7 +13,7 @@ use super::{GROUP_RELATION, Grouping, Planner, SET_RELATION, TARGET_RELATION, WI
 use crate::binder::{self, Distinct, Query, RelationKind, TargetEntry};
 use crate::plan::{
     Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanColumn, ScanId, ScanSlots,
-    SetCall, SortKey, Variable, Window, WindowCall, WindowFrameBound,
+    SetCall, SetItem, SortKey, Variable, Window, WindowCall, WindowFrameBound,
 };
 use crate::types::{SqlType, Value};
 
@@ -40,7 +40,8 @@ impl Planner<'_, '_> {
             return self.sets_after_sorting(query, plan, layout, is_ordered, locks);
         }
         if query.has_sets {
-            (plan, layout) = self.sets(&mut query.targets, plan, layout)?;
+            let is_sorted_after = query.has_written_order && query.distinct != Distinct::All;
+            (plan, layout) = self.sets(&mut query.targets, plan, layout, !is_sorted_after)?;
         }
         let visible = query.targets.iter().filter(|target| !target.hidden).count();
         let calls_volatile = query.targets.iter().any(|target| is_volatile(&target.expr));
@@ -297,7 +298,10 @@ impl Planner<'_, '_> {
     }
 
     /// Grouping: the new rows are the groups' expressions and the aggregates.
-    fn group(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
+    fn group(&mut self, query: &mut Query, mut plan: Plan, mut layout: Layout) -> Result<(Plan, Layout)> {
+        if query.groups.iter().any(is_volatile) {
+            (plan, layout) = self.compute_groups(query, plan, layout)?;
+        }
         let mut groups = std::mem::take(&mut query.groups);
         let mut calls: Vec<AggregateCall> = Vec::new();
         for target in &query.targets {
@@ -361,6 +365,25 @@ impl Planner<'_, '_> {
         let layout = Layout { slots };
         let plan = self.filter(plan, having.into_iter().collect(), &layout)?;
         Ok((plan, layout))
+    }
+
+    /// Makes columns of what is grouped by and volatile, so that rows that have to wait for their group keep it.
+    fn compute_groups(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
+        let mut computed = Computed::default();
+        query.groups.iter().filter(|group| is_volatile(group)).for_each(|group| computed.add_again(group));
+        let computed_rows = self.compute(plan, layout, &mut computed)?;
+        replace_items(query, computed.pairs());
+        let mut columns = computed.pairs().iter().map(|(_, column)| column.clone());
+        for group in query.groups.iter_mut().filter(|group| is_volatile(group)) {
+            *group = columns.next().expect("each of them has been computed");
+        }
+        query.targets.iter_mut().for_each(|target| computed.replace(&mut target.expr));
+        query.having.iter_mut().for_each(|having| computed.replace(having));
+        for window in &mut query.windows {
+            window.partition.iter_mut().for_each(|expr| computed.replace(expr));
+            window.order.iter_mut().for_each(|key| computed.replace(&mut key.expr));
+        }
+        Ok(computed_rows)
     }
 
     fn lower_call(&mut self, mut call: AggregateCall, layout: &Layout) -> Result<AggregateCall> {
@@ -449,61 +472,70 @@ impl Planner<'_, '_> {
         Ok((plan, layout))
     }
 
-    /// Set-returning calls of a select list: each layer of nesting is a node.
-    pub(super) fn sets(
+    /// Set-returning calls of a select list: each layer of nesting is a node. With `with_values`, the last one computes what is
+    /// volatile beside them.
+    fn sets(
         &mut self,
         targets: &mut [TargetEntry],
         mut plan: Plan,
         mut layout: Layout,
+        with_values: bool,
     ) -> Result<(Plan, Layout)> {
         let mut count = layout.slots.iter().filter(|(relation, _)| *relation == SET_RELATION).count() as i32;
-        loop {
-            let mut calls = Vec::new();
+        let last_level = last_level_of_items(targets.iter().map(|target| &target.expr));
+        for level in 1.. {
+            let mut items = Vec::new();
+            let is_last = last_level == Some(level);
             for target in targets.iter_mut() {
-                extract_sets(&mut target.expr, &mut calls, count);
+                extract_sets(&mut target.expr, &mut items, count, is_last);
+                if is_last && with_values && is_volatile(&target.expr) {
+                    let column = set_column(count + items.len() as i32, target.expr.sql_type);
+                    items.push(SetItem::Value(std::mem::replace(&mut target.expr, column)));
+                }
             }
-            if calls.is_empty() {
+            if items.is_empty() {
                 return Ok((plan, layout));
             }
-            let found = calls.len() as i32;
-            (plan, layout) = self.project_set(plan, layout, calls, count)?;
+            let found = items.len() as i32;
+            (plan, layout) = self.project_set(plan, layout, items, count)?;
             count += found;
         }
+        Err(Error::internal("sets without an end"))
     }
 
-    fn project_set(&mut self, plan: Plan, layout: Layout, calls: Vec<SetCall>, first: i32) -> Result<(Plan, Layout)> {
-        let mut lowered = Vec::with_capacity(calls.len());
+    fn project_set(&mut self, plan: Plan, layout: Layout, items: Vec<SetItem>, first: i32) -> Result<(Plan, Layout)> {
+        let mut lowered = Vec::with_capacity(items.len());
         let mut slots = layout.slots.clone();
-        for (offset, mut call) in calls.into_iter().enumerate() {
-            call.arguments = self.lower_all(call.arguments, &layout)?;
-            lowered.push(call);
+        for (offset, item) in items.into_iter().enumerate() {
+            lowered.push(match item {
+                SetItem::Call(mut call) => {
+                    call.arguments = self.lower_all(call.arguments, &layout)?;
+                    SetItem::Call(call)
+                }
+                SetItem::Value(value) => SetItem::Value(self.lower(value, &layout)?),
+            });
             slots.push((SET_RELATION, first + offset as i32));
         }
         let (width, rows) = (slots.len(), plan.rows * 1000.0);
         let cost = plan.cost + rows * self.context.settings.cpu_tuple_cost;
-        let built = Node::ProjectSet { input: Box::new(plan), calls: lowered };
+        let built = Node::ProjectSet { input: Box::new(plan), items: lowered };
         Ok((node(built, width, rows, cost), Layout { slots }))
     }
 
     /// Sets that are grouped by are made before the groups.
     fn sets_below_groups(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
-        let mut calls = Vec::new();
+        let mut items = Vec::new();
         let mut replacements: Vec<(Expr, Expr)> = Vec::new();
+        let last_level = last_level_of_items(query.groups.iter());
         for group in &mut query.groups {
             let before = group.clone();
-            extract_sets(group, &mut calls, 0);
+            extract_sets(group, &mut items, 0, last_level == Some(1));
             replacements.push((before, group.clone()));
         }
-        for target in &mut query.targets {
-            for (before, after) in &replacements {
-                if binder::same(&target.expr, before) {
-                    target.expr = after.clone();
-                }
-            }
-        }
+        replace_items(query, &replacements);
         query.has_sets =
             query.targets.iter().any(|target| target.expr.any(&|expr| matches!(expr.kind, ExprKind::Set(_))));
-        self.project_set(plan, layout, calls, 0)
+        self.project_set(plan, layout, items, 0)
     }
 
     /// The locks of a query's rows, and how to try again when one has changed.
@@ -672,24 +704,63 @@ fn extract_windows(expr: &mut Expr, calls: &mut Vec<WindowCall>) {
     expr.for_each_child_mut(&mut |child| extract_windows(child, calls));
 }
 
-/// Takes out the innermost set-returning calls.
-fn extract_sets(expr: &mut Expr, calls: &mut Vec<SetCall>, first: i32) {
+/// Puts the second of each pair in the place of items of the select list that are the first. Of several firsts that are the same,
+/// each item has one of its own.
+fn replace_items(query: &mut Query, replacements: &[(Expr, Expr)]) {
+    let mut is_used = vec![false; replacements.len()];
+    for target in &mut query.targets {
+        let fits = |place: &usize| binder::same(&target.expr, &replacements[*place].0);
+        let unused = (0..replacements.len()).filter(|place| !is_used[*place]).find(fits);
+        if let Some(place) = unused.or_else(|| (0..replacements.len()).find(fits)) {
+            is_used[place] = true;
+            target.expr = replacements[place].1.clone();
+        }
+    }
+}
+
+/// The level of nesting on which a list's items are calls that return sets themselves, if nothing is left to be computed after
+/// the last level.
+fn last_level_of_items<'e>(items: impl Iterator<Item = &'e Expr>) -> Option<u32> {
+    fn level(expr: &Expr) -> u32 {
+        let mut deepest = 0;
+        expr.for_each_child(&mut |child| deepest = deepest.max(level(child)));
+        deepest + u32::from(matches!(expr.kind, ExprKind::Set(_)))
+    }
+    let (mut last, mut is_item) = (0, true);
+    for item in items {
+        let (found, is_set) = (level(item), matches!(item.kind, ExprKind::Set(_)));
+        if found >= last && found > 0 {
+            is_item = is_set && (is_item || found > last);
+            last = found;
+        }
+    }
+    is_item.then_some(last)
+}
+
+/// Takes out the innermost set-returning calls. With `items_apart`, a volatile one that is the whole of `expr` is made by itself;
+/// others that are written alike are made once, as in PostgreSQL.
+fn extract_sets(expr: &mut Expr, items: &mut Vec<SetItem>, first: i32, items_apart: bool) {
     let nested = |call: &SetCall| {
         call.arguments.iter().any(|argument| argument.any(&|expr| matches!(expr.kind, ExprKind::Set(_))))
     };
     match &expr.kind {
         ExprKind::Set(call) if !nested(call) => {
-            // The same call written twice is made once, as in PostgreSQL.
-            let is_same = |other: &SetCall| binder::same_set_call(other, call);
-            let place = calls.iter().position(is_same).unwrap_or(calls.len());
-            let attribute = first + place as i32;
-            let variable = Variable { level: 0, relation: SET_RELATION, attribute, location: -1 };
-            if let ExprKind::Set(call) = std::mem::replace(&mut expr.kind, ExprKind::Variable(variable))
-                && place == calls.len()
+            let is_apart = items_apart && binder::is_volatile_set(call);
+            let is_same = |other: &SetItem| matches!(other, SetItem::Call(other) if !is_apart && binder::same_set_call(other, call));
+            let place = items.iter().position(is_same).unwrap_or(items.len());
+            let column = set_column(first + place as i32, expr.sql_type);
+            if let ExprKind::Set(call) = std::mem::replace(&mut expr.kind, column.kind)
+                && place == items.len()
             {
-                calls.push(*call);
+                items.push(SetItem::Call(*call));
             }
         }
-        _ => expr.for_each_child_mut(&mut |child| extract_sets(child, calls, first)),
+        _ => expr.for_each_child_mut(&mut |child| extract_sets(child, items, first, false)),
     }
+}
+
+/// The column that holds an item of a `ProjectSet`.
+fn set_column(attribute: i32, sql_type: SqlType) -> Expr {
+    let variable = Variable { level: 0, relation: SET_RELATION, attribute, location: -1 };
+    Expr::new(ExprKind::Variable(variable), sql_type)
 }

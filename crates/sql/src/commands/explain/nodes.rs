@@ -14,8 +14,8 @@ use super::{Format, Options};
 use crate::commands::deparse::{Deparser, Qualify, sort_suffix};
 use crate::executor::{Event, Measured, Measurements};
 use crate::plan::{
-    Expr, ExprKind, FunctionTarget, JoinKind, Node, OnConflict, Plan, ScanColumn, SetCall, SetOperator, SortKey,
-    Statement, SubqueryBody, SubqueryKind, Target,
+    Expr, ExprKind, FunctionTarget, JoinKind, Node, OnConflict, Plan, ScanColumn, SetCall, SetItem, SetOperator,
+    SortKey, Statement, SubqueryBody, SubqueryKind, Target,
 };
 use crate::session::{CatalogView, SessionState, quote_identifier};
 use crate::types::{self, SqlType, Value, oids};
@@ -427,13 +427,21 @@ impl<'e> Explainer<'e> {
                 }
                 self.expr_slots(exprs, &slots)
             }
-            Node::ProjectSet { input, calls } => {
+            Node::ProjectSet { input, items } => {
                 name(shown, "ProjectSet");
                 let mut slots = self.input(input, "Outer", shown);
-                for call in calls {
-                    let names = self.names(&slots, None);
-                    let text = self.deparser(&names).set_call(call);
-                    slots.push(Slot::computed(text, call.types.result));
+                for item in items {
+                    match item {
+                        SetItem::Call(call) => {
+                            let names = self.names(&slots, None);
+                            let text = self.deparser(&names).set_call(call);
+                            slots.push(Slot::computed(text, call.types.result));
+                        }
+                        SetItem::Value(value) => {
+                            self.subplans(shown, value, &slots);
+                            slots.extend(self.expr_slots(std::slice::from_ref(value), &slots));
+                        }
+                    }
                 }
                 slots
             }

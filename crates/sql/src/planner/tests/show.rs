@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::plan::{
-    Expr, ExprKind, FunctionTarget, KeyPart, Node, Plan, Recheck, ScanColumn, SetCall, SortKey, Statement,
+    Expr, ExprKind, FunctionTarget, KeyPart, Node, Plan, Recheck, ScanColumn, SetCall, SetItem, SortKey, Statement,
     StatementKind, SubqueryBody, SubqueryKind,
 };
 use crate::types::{BuiltinCatalog, FormatSettings, format_type_name, shown_string};
@@ -143,9 +143,13 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
             inputs.push(input);
             format!("Project {}", list(exprs))
         }
-        Node::ProjectSet { input, calls } => {
+        Node::ProjectSet { input, items } => {
             inputs.push(input);
-            format!("ProjectSet {}", calls.iter().map(call).collect::<Vec<_>>().join(", "))
+            let items = items.iter().map(|item| match item {
+                SetItem::Call(set) => call(set),
+                SetItem::Value(value) => expr(value),
+            });
+            format!("ProjectSet {}", items.collect::<Vec<_>>().join(", "))
         }
         Node::NestedLoop(join) => {
             inputs.extend([&join.left, &join.right]);
@@ -372,7 +376,7 @@ pub(super) fn expr(shown: &Expr) -> String {
             let kind = match &subquery.kind {
                 SubqueryKind::Scalar => "scalar".to_owned(),
                 SubqueryKind::Exists => "exists".to_owned(),
-                SubqueryKind::Array => "array".to_owned(),
+                SubqueryKind::Array { .. } => "array".to_owned(),
                 SubqueryKind::Quantified { quantifier, left, comparisons, hashable, .. } => {
                     let hashed = if *hashable { "hashed " } else { "" };
                     format!("{hashed}{quantifier:?} ({}) {}", list(left), list(comparisons))
