@@ -184,36 +184,33 @@ impl Binder<'_, '_> {
     ) -> Result<Expr> {
         let name = if negated { "<>" } else { "=" };
         let bound_left = self.expr(left)?;
-        let mut plain = Vec::with_capacity(list.len());
-        let mut others = Vec::new();
+        let mut items = Vec::with_capacity(list.len());
         for item in list {
             let bound = self.expr(item)?;
             let start = item.start();
             let has_column =
                 bound.any(&|expr| matches!(&expr.kind, ExprKind::Variable(variable) if variable.level == 0));
-            if has_column || bound.any(&|expr| matches!(expr.kind, ExprKind::Subquery(_))) {
-                others.push((bound, start));
-            } else {
-                plain.push((bound, start));
-            }
+            let is_plain = !has_column && !bound.any(&|expr| matches!(expr.kind, ExprKind::Subquery(_)));
+            items.push((bound, start, is_plain));
         }
         let mut tests = Vec::new();
         let is_row = matches!(bound_left.kind, ExprKind::Row { .. });
-        if plain.len() > 1 && !is_row {
-            let types = std::iter::once(bound_left.sql_type).chain(plain.iter().map(|(item, _)| item.sql_type));
+        let plain = || items.iter().filter(|(.., is_plain)| *is_plain);
+        if plain().count() > 1 && !is_row {
+            let types = std::iter::once(bound_left.sql_type).chain(plain().map(|(item, ..)| item.sql_type));
             let common = types::common_type(self.context.lookup, "IN", &types.collect::<Vec<_>>()).ok();
             let array = common.and_then(|common| Some((common, types::array_type(self.context.lookup, common.oid)?)));
             if let Some((common, array)) = array {
                 let common = SqlType::new(common.oid);
-                let elements = plain
-                    .drain(..)
-                    .map(|(item, location)| self.coerce_to_common_type(item, common, "IN", location))
+                let elements = items
+                    .extract_if(.., |(.., is_plain)| *is_plain)
+                    .map(|(item, location, _)| self.coerce_to_common_type(item, common, "IN", location))
                     .collect::<Result<Vec<_>>>()?;
                 let array = Expr::new(ExprKind::Array { elements, nested: false }, SqlType::new(array));
                 tests.push(self.quantified_on(name, negated, bound_left.clone(), array, location)?);
             }
         }
-        for (item, item_location) in plain.into_iter().chain(others) {
+        for (item, item_location, _) in items {
             let test = match (&bound_left.kind, &item.kind) {
                 (ExprKind::Row { fields: left, .. }, ExprKind::Row { fields: right, .. }) => {
                     let (left, right) = (left.clone(), right.clone());

@@ -127,3 +127,7 @@ select n() % 2 = 0 as k, n() % 2 = 0 as l, count(*) from t group by 1, 2 having 
 select nextval('u');
 select a / 4, n() * 0, count(*) from t group by a / 4, n() * 0 having n() * 0 = 0 order by 1, 2;
 select nextval('u');
+-- IN tries its items in their order.
+select setval('u', 1);
+select n() in (a, 2, a + 1), n() in (1, 2, a) from t where a < 3;
+select nextval('u');
