@@ -8,7 +8,7 @@ use super::operand::operand;
 use super::row_set::{Row, RowEquality};
 use super::sort::{RowOrder, sort_keys_of};
 use super::spill::{RowStore, StoreReader, sort_memory_bytes};
-use super::window_frame::{Frame, frame};
+use super::window_frame::{Frame, Offsets, frame, offsets};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, WindowCall, WindowTarget};
 use crate::types::{AggregateDef, Value, WindowFunction};
@@ -25,6 +25,8 @@ pub struct WindowRows<'p> {
     /// The row of the partition to be given next.
     at: usize,
     reader: StoreReader,
+    /// Of each call, once they are computed.
+    offsets: Option<Vec<Offsets>>,
     calls: Vec<CallState<'p>>,
     row: Vec<Value>,
 }
@@ -66,12 +68,15 @@ impl<'p> Partition<'p> {
 /// What a call remembers from row to row of a partition.
 struct CallState<'p> {
     call: &'p WindowCall,
+    offsets: Offsets,
     reader: StoreReader,
     /// Of an aggregate: what it has gathered, and of which rows.
     accumulator: Option<Accumulator<'p>>,
     gathered: (usize, usize),
     last: Option<(Frame, Value)>,
     dense_rank: i64,
+    /// Of `ntile`: how many buckets there are, and the row from which it is known.
+    buckets: Option<(i64, usize)>,
 }
 
 impl<'p> WindowRows<'p> {
@@ -84,12 +89,16 @@ impl<'p> WindowRows<'p> {
             partition: None,
             at: 0,
             reader: StoreReader::default(),
+            offsets: None,
             calls: Vec::new(),
             row: Vec::new(),
         }
     }
 
     fn next_partition(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        if self.offsets.is_none() {
+            self.offsets = Some(offsets(&self.node.calls, run)?);
+        }
         let mut rows = RowStore::default();
         let limit_bytes = sort_memory_bytes(run);
         let equality = RowEquality::new(self.node.partition.iter().map(|expr| expr.sql_type), run)?;
@@ -152,13 +161,16 @@ impl<'p> WindowRows<'p> {
         self.at = 0;
         self.reader = StoreReader::default();
         self.calls.clear();
-        self.calls.extend(self.node.calls.iter().map(|call| CallState {
+        let offsets = self.offsets.iter().flatten();
+        self.calls.extend(self.node.calls.iter().zip(offsets).map(|(call, offsets)| CallState {
             call,
+            offsets: offsets.clone(),
             reader: StoreReader::default(),
             accumulator: None,
             gathered: (0, 0),
             last: None,
             dense_rank: 0,
+            buckets: None,
         }));
         Ok(true)
     }
@@ -203,6 +215,7 @@ impl<'p> Operator<'p> for WindowRows<'p> {
     fn rescan(&mut self) {
         self.pending = None;
         self.is_at_end = false;
+        self.offsets = None;
         self.partition = None;
         self.input.rescan();
     }
@@ -217,7 +230,7 @@ impl<'p> CallState<'p> {
         at: usize,
         run: &mut Run<'_, 'p>,
     ) -> Result<Value> {
-        let frame = frame(self.call, at, partition, &mut self.reader, run)?;
+        let frame = frame(self.call, &self.offsets, at, partition, &mut self.reader, run)?;
         if let Some((last, value)) = &self.last
             && *last == frame
             && !frame.has_exclusion()
@@ -276,13 +289,18 @@ impl<'p> CallState<'p> {
                 Value::Float8(if count > 1 { peers_start as f64 / (count - 1) as f64 } else { 0.0 })
             }
             WindowFunction::CumeDist => Value::Float8(peers_end as f64 / count as f64),
-            WindowFunction::Ntile => match argument(0, run)?.and_then(|buckets| buckets.as_i64()) {
-                None => Value::Null,
-                Some(buckets) if buckets <= 0 => {
-                    return Err(too_small("ntile", sqlstate::INVALID_ARGUMENT_FOR_NTILE_FUNCTION));
+            WindowFunction::Ntile => {
+                if self.buckets.is_none() {
+                    self.buckets = argument(0, run)?.and_then(|buckets| buckets.as_i64()).map(|buckets| (buckets, at));
                 }
-                Some(buckets) => Value::Int4(bucket(at, count, buckets as usize) as i32),
-            },
+                match self.buckets {
+                    None => Value::Null,
+                    Some((buckets, _)) if buckets <= 0 => {
+                        return Err(too_small("ntile", sqlstate::INVALID_ARGUMENT_FOR_NTILE_FUNCTION));
+                    }
+                    Some((buckets, first)) => Value::Int4(bucket(at - first, count, buckets as usize) as i32),
+                }
+            }
             WindowFunction::Lag | WindowFunction::Lead => {
                 let offset = match argument(1, run)? {
                     None => Some(1),
@@ -297,7 +315,7 @@ impl<'p> CallState<'p> {
             }
             WindowFunction::FirstValue | WindowFunction::LastValue | WindowFunction::NthValue => {
                 let number = if kind == WindowFunction::NthValue { argument(1, run)? } else { None };
-                let frame = frame(call, at, partition, &mut self.reader, run)?;
+                let frame = frame(call, &self.offsets, at, partition, &mut self.reader, run)?;
                 let place = match kind {
                     WindowFunction::FirstValue => frame.nth(0),
                     WindowFunction::LastValue => frame.last(),

@@ -8,6 +8,7 @@ use super::Run;
 use super::evaluate::evaluate;
 use super::spill::StoreReader;
 use super::window::Partition;
+use crate::binder;
 use crate::plan::{Expr, FrameExclusion, WindowCall, WindowFrameBound, WindowFrameMode};
 use crate::types::compare::compare_values;
 use crate::types::datetime::arithmetic;
@@ -49,27 +50,71 @@ impl Frame {
     }
 }
 
+/// How far the bounds of a call's frames lie from the row, where its frame says so: the same for all rows.
+#[derive(Clone, Debug)]
+pub(super) struct Offsets {
+    start: Option<Value>,
+    end: Option<Value>,
+}
+
+/// The offsets of calls, computed once for all of them that have the same frame.
+///
+/// # Errors
+/// 22004 for NULL, 22013 for a negative number of rows or groups.
+pub(super) fn offsets<'p>(calls: &'p [WindowCall], run: &mut Run<'_, 'p>) -> Result<Vec<Offsets>> {
+    let mut found: Vec<Offsets> = Vec::with_capacity(calls.len());
+    for (place, call) in calls.iter().enumerate() {
+        let spec = &call.frame;
+        let known = calls[..place].iter().position(|known| {
+            known.frame.mode == spec.mode
+                && same_offset(&known.frame.start, &spec.start)
+                && same_offset(&known.frame.end, &spec.end)
+        });
+        found.push(match known {
+            Some(known) => found[known].clone(),
+            None => Offsets {
+                start: offset(&spec.start, "starting", spec.mode, run)?,
+                end: offset(&spec.end, "ending", spec.mode, run)?,
+            },
+        });
+    }
+    Ok(found)
+}
+
+fn offset_of(bound: &WindowFrameBound) -> Option<&Expr> {
+    match bound {
+        WindowFrameBound::Preceding(expr) | WindowFrameBound::Following(expr) => Some(expr),
+        _ => None,
+    }
+}
+
+fn same_offset(left: &WindowFrameBound, right: &WindowFrameBound) -> bool {
+    match (offset_of(left), offset_of(right)) {
+        (Some(left), Some(right)) => binder::same(left, right),
+        (left, right) => left.is_none() && right.is_none(),
+    }
+}
+
 /// The frame of the row at `at`.
 pub(super) fn frame<'p>(
     call: &'p WindowCall,
+    offsets: &Offsets,
     at: usize,
     partition: &Partition<'p>,
     reader: &mut StoreReader,
     run: &mut Run<'_, 'p>,
 ) -> Result<Frame> {
     let spec = &call.frame;
-    let start_offset = offset(&spec.start, "starting", spec.mode, run)?;
-    let end_offset = offset(&spec.end, "ending", spec.mode, run)?;
-    let mut place = |bound: &WindowFrameBound, offset: Option<Value>, is_start: bool| -> Result<usize> {
+    let mut place = |bound: &WindowFrameBound, offset: Option<&Value>, is_start: bool| -> Result<usize> {
         match (bound, spec.mode, offset) {
             (WindowFrameBound::UnboundedPreceding, ..) => Ok(0),
             (WindowFrameBound::UnboundedFollowing, ..) => Ok(partition.len()),
             (WindowFrameBound::CurrentRow, WindowFrameMode::Rows, _) => Ok(at + usize::from(!is_start)),
             (WindowFrameBound::Preceding(_), WindowFrameMode::Range, Some(offset)) => {
-                in_range(partition, at, &offset, true, is_start, reader, run)
+                in_range(partition, at, offset, true, is_start, reader, run)
             }
             (WindowFrameBound::Following(_), WindowFrameMode::Range, Some(offset)) => {
-                in_range(partition, at, &offset, false, is_start, reader, run)
+                in_range(partition, at, offset, false, is_start, reader, run)
             }
             (bound, mode, offset) => {
                 let offset = offset.and_then(|offset| offset.as_i64()).unwrap_or(0) as usize;
@@ -77,8 +122,8 @@ pub(super) fn frame<'p>(
             }
         }
     };
-    let start = place(&spec.start, start_offset, true)?;
-    let end = place(&spec.end, end_offset, false)?.max(start);
+    let start = place(&spec.start, offsets.start.as_ref(), true)?;
+    let end = place(&spec.end, offsets.end.as_ref(), false)?.max(start);
     let peers = partition.peers(at);
     let (excluded, kept) = match spec.exclusion {
         FrameExclusion::NoOthers => ((0, 0), None),
@@ -125,31 +170,27 @@ fn offset<'p>(
     mode: WindowFrameMode,
     run: &mut Run<'_, 'p>,
 ) -> Result<Option<Value>> {
-    let (WindowFrameBound::Preceding(expr) | WindowFrameBound::Following(expr)) = bound else { return Ok(None) };
-    let expr: &Expr = expr;
+    let Some(expr) = offset_of(bound) else { return Ok(None) };
     let value = evaluate(expr, &[], run)?;
     if value.is_null() {
         let message = format!("frame {what} offset must not be null");
         return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
     }
-    let is_negative = match &value {
+    if mode != WindowFrameMode::Range && is_negative(&value) {
+        let message = format!("frame {what} offset must not be negative");
+        return Err(Error::new(sqlstate::INVALID_PRECEDING_OR_FOLLOWING_SIZE, message));
+    }
+    Ok(Some(value))
+}
+
+fn is_negative(offset: &Value) -> bool {
+    match offset {
         Value::Int8(value) => *value < 0,
         Value::Float8(value) => value.is_nan() || *value < 0.0,
         Value::Numeric(value) => value.is_nan() || value.signum() < 0,
         Value::Interval(interval) => crate::types::compare::interval_span(interval) < 0,
         _ => false,
-    };
-    if is_negative && mode == WindowFrameMode::Range {
-        return Err(Error::new(
-            sqlstate::INVALID_PRECEDING_OR_FOLLOWING_SIZE,
-            "invalid preceding or following size in window function",
-        ));
     }
-    if is_negative {
-        let message = format!("frame {what} offset must not be negative");
-        return Err(Error::new(sqlstate::INVALID_PRECEDING_OR_FOLLOWING_SIZE, message));
-    }
-    Ok(Some(value))
 }
 
 /// A bound of a frame of values: as far before or after the current row's as the offset says. Rows without a value
@@ -166,6 +207,12 @@ fn in_range<'p>(
     let [key] = partition.node.order.as_slice() else {
         return Err(Error::internal("a frame of values needs one key"));
     };
+    if is_negative(offset) {
+        return Err(Error::new(
+            sqlstate::INVALID_PRECEDING_OR_FOLLOWING_SIZE,
+            "invalid preceding or following size in window function",
+        ));
+    }
     let own = partition.key(key, at, reader, run)?;
     let peers = partition.peers(at);
     if own.is_null() {

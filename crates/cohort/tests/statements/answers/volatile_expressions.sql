@@ -131,3 +131,16 @@ select nextval('u');
 select setval('u', 1);
 select n() in (a, 2, a + 1), n() in (1, 2, a) from t where a < 3;
 select nextval('u');
+-- Offsets of frames are computed once, and how many buckets there are once for a partition.
+select setval('u', 1);
+select count(*) over (order by a range between current row and n() following) from t;
+select sum(a) over (order by a rows n() preceding) from t;
+select count(*) over w, sum(a) over w from t window w as (order by a rows between n() preceding and n() following);
+select n(), ntile(n()::int) over (partition by a / 6 order by a) from t;
+select ntile(case when a > 3 then n()::int end) over (order by a) from t where a < 6;
+select nextval('u');
+select count(*) over (order by a rows -1 preceding) from t where false;
+select count(*) over (order by a groups between current row and null following) from t where false;
+select count(*) over (order by a range -1 preceding) from t where false;
+select count(*) over (order by a range -1 preceding) from t;
+select a, (select sum(x) over (order by x rows t.a preceding) from generate_series(1, 5) x order by x desc limit 1) from t where a < 4;
