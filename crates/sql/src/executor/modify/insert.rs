@@ -91,6 +91,7 @@ impl<'p> InsertRows<'p> {
                 if let Some(triggers) = &open.target.triggers {
                     triggers.after_row(Event::Insert, None, (None, Some(&self.values)), &open.captures, run)?;
                 }
+                open.check_views(&self.values, run)?;
                 Ok(Some(Stored { tid, is_update: false }))
             }
             Some(on_conflict) => insert_or_resolve(open, on_conflict, &mut self.values, run),
@@ -224,6 +225,7 @@ fn insert_or_resolve<'p>(
                 if let Some(triggers) = &open.target.triggers {
                     triggers.after_row(Event::Insert, None, (None, Some(values)), &open.captures, run)?;
                 }
+                open.check_views(values, run)?;
                 return Ok(Some(Stored { tid, is_update: false }));
             }
         };
@@ -296,6 +298,7 @@ fn insert_or_resolve<'p>(
                     let rows = (Some(existing.as_slice()), Some(updated.as_slice()));
                     triggers.after_row(Event::Update, Some(&assigned), rows, &open.captures, run)?;
                 }
+                open.check_views(&updated, run)?;
                 *values = updated;
                 return Ok(Some(Stored { tid, is_update: true }));
             }

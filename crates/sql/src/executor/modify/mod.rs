@@ -89,6 +89,12 @@ impl<'p> OpenTarget<'p> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Checks the row `values` against the views' WITH CHECK OPTION: once it is stored, so that what stands in its way is told first,
+    /// and a row that is not inserted after all is not checked.
+    fn check_views(&self, values: &[Value], run: &mut Run<'_, 'p>) -> Result<()> {
         for (view, condition) in &self.target.view_checks {
             if !is_true(condition, values, run)? {
                 let message = format!("new row violates check option for view \"{view}\"");

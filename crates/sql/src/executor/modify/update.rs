@@ -113,6 +113,7 @@ impl<'p> UpdateRows<'p> {
                         let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
                         triggers.after_row(Event::Update, Some(&self.named), (old, new), &open.captures, run)?;
                     }
+                    open.check_views(&updated, run)?;
                     if let Some(returning) = &node.returning {
                         let mut input = std::mem::take(&mut self.current);
                         input.extend(updated);
