@@ -18,7 +18,7 @@ fn same_kind(a: &SubqueryKind, b: &SubqueryKind) -> bool {
         match kind {
             SubqueryKind::Scalar => (0, None),
             SubqueryKind::Exists => (1, None),
-            SubqueryKind::Array => (2, None),
+            SubqueryKind::Array { .. } => (2, None),
             SubqueryKind::Quantified { quantifier, .. } => (3, Some(*quantifier)),
         }
     }

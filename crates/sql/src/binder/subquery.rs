@@ -38,7 +38,7 @@ impl Binder<'_, '_> {
                     let message = format!("could not find array type for data type {element}");
                     return Err(self.error(sqlstate::UNDEFINED_OBJECT, message, location));
                 };
-                Ok(self.subquery_expr(SubqueryKind::Array, query, SqlType::new(array)))
+                Ok(self.subquery_expr(SubqueryKind::Array { of_arrays: is_array }, query, SqlType::new(array)))
             }
             tree::SubqueryKind::Quantified { left, operator, all } => {
                 let (schema, name) = match operator {

@@ -174,7 +174,7 @@ fn evaluate_with<'p>(
                 Value::Null
             }
         }
-        SubqueryKind::Array => {
+        SubqueryKind::Array { of_arrays } => {
             let element = types::element_type(&run.catalog, sql_type.oid)
                 .ok_or_else(|| Error::internal("an ARRAY subquery of a type that is no array"))?;
             let mut values = Vec::new();
@@ -182,13 +182,7 @@ fn evaluate_with<'p>(
                 sync::yield_point()?;
                 values.push(state.operator.row()[0].clone());
             }
-            // Arrays of one shape become an array with a dimension more.
-            match values.first() {
-                Some(Value::Array(_)) if types::element_type(&run.catalog, element).is_none() => {
-                    crate::types::nested_array(element, &values)?
-                }
-                _ => Value::array(element, values),
-            }
+            if *of_arrays { types::stacked_array(element, &values)? } else { Value::array(element, values) }
         }
         SubqueryKind::Quantified { .. } => unreachable!("handled above"),
     };

@@ -219,7 +219,10 @@ pub enum SubqueryKind {
         hashable: bool,
     },
     /// ARRAY(subquery): the values of the one column.
-    Array,
+    Array {
+        /// The values are arrays: the result has a dimension more.
+        of_arrays: bool,
+    },
 }
 
 /// What a subquery runs.

@@ -66,7 +66,7 @@ pub use context::{
 pub use function_def::{
     CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction, WrittenArgument,
 };
-pub use functions::arrays::nested_array;
+pub use functions::arrays::{nested_array, stacked_array};
 pub use functions::json_records::takes_definitions;
 pub use functions::leakproof::is_leakproof;
 pub use functions::{assign, function, functions, functions_named, is_immutable_function};

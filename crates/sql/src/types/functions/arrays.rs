@@ -402,10 +402,10 @@ fn bucket(a: &[Value]) -> Result<Value> {
     Ok(Value::Int4(below as i32))
 }
 
-/// The arrays `values` as one with a dimension more; NULLs among them are left out, as PostgreSQL does.
+/// The arrays `values` as one with a dimension more, an empty one if all are NULL or empty.
 ///
 /// # Errors
-/// 2202E if they are not of one shape, 54000 for too many dimensions.
+/// 2202E if they are not of one shape, or only some of them are NULL or empty; 54000 for too many dimensions.
 pub fn nested_array(element: Oid, values: &[Value]) -> Result<Value> {
     let mismatch = || {
         Error::new(
@@ -418,6 +418,9 @@ pub fn nested_array(element: Oid, values: &[Value]) -> Result<Value> {
     let mut count = 0u32;
     for value in values {
         let Value::Array(array) = value else { continue };
+        if array.dimensions.is_empty() {
+            continue;
+        }
         match &inner {
             None => inner = Some(array.dimensions.clone()),
             Some(dimensions) if *dimensions == array.dimensions => {}
@@ -426,9 +429,10 @@ pub fn nested_array(element: Oid, values: &[Value]) -> Result<Value> {
         count += 1;
         all.extend(array.values.iter().cloned());
     }
-    let Some(inner) = inner.filter(|inner| !inner.is_empty()) else {
-        return Ok(Value::Array(Arc::new(ArrayValue::empty(element))));
-    };
+    let Some(inner) = inner else { return Ok(Value::Array(Arc::new(ArrayValue::empty(element)))) };
+    if count as usize != values.len() {
+        return Err(mismatch());
+    }
     let mut dimensions: SmallVec<[Dimension; 1]> = SmallVec::new();
     dimensions.push(Dimension { length: count, lower_bound: 1 });
     dimensions.extend(inner);
@@ -436,6 +440,27 @@ pub fn nested_array(element: Oid, values: &[Value]) -> Result<Value> {
         return Err(too_many_dimensions(dimensions.len()));
     }
     Ok(Value::Array(Arc::new(ArrayValue { element, dimensions, values: all })))
+}
+
+/// The arrays that a query gave as one with a dimension more.
+///
+/// # Errors
+/// 22004 for NULL, 2202E for empty arrays and such of different shapes, 54000 for too many dimensions.
+pub fn stacked_array(element: Oid, values: &[Value]) -> Result<Value> {
+    let wrong = |message: &str| Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, message);
+    let mut first: Option<&[Dimension]> = None;
+    for value in values {
+        let Value::Array(array) = value else {
+            return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays"));
+        };
+        if array.dimensions.is_empty() {
+            return Err(wrong("cannot accumulate empty arrays"));
+        }
+        if **first.get_or_insert(&array.dimensions) != *array.dimensions {
+            return Err(wrong("cannot accumulate arrays of different dimensionality"));
+        }
+    }
+    nested_array(element, values)
 }
 
 #[rustfmt::skip]

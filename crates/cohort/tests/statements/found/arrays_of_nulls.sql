@@ -1,0 +1,21 @@
+-- An array of arrays, some of which are NULL or empty and some are not.
+select array['{x,y}'::text[], null];
+select array[null, '{x,y}'::text[]];
+select array[null::text[], '{}'::text[]];
+select array['{}'::text[], null];
+select array['{}'::text[], '{1}'::text[]];
+select array['{1}'::text[], '{}'::text[]];
+select array[null::text[], null];
+select array[array['{1,2}'::int[]], null];
+select array[a, b] from (values ('{1}'::int[], '{2}'::int[]), (null, null)) v(a, b);
+select array[a, b] from (values ('{1}'::int[], null::int[])) v(a, b);
+select array[array[1], null::int[]];
+select array[array[1, null], array[null, 2]];
+select array(select a from (values ('{1}'::int[]), ('{2}')) v(a));
+select array(select a from (values ('{1}'::int[]), (null)) v(a));
+select array(select a from (values (null::int[]), (null)) v(a));
+select array(select a from (values ('{}'::int[]), ('{}')) v(a));
+select array(select a from (values ('{}'::int[]), ('{1}')) v(a));
+select array(select a from (values ('{1}'::int[]), ('{2,3}')) v(a));
+select array(select a from (values ('{1}'::int[])) v(a) where false);
+select array(select '1 2'::int2vector), array(select null::int4 from generate_series(1, 2));
