@@ -12,10 +12,12 @@ use crate::types::apart::{LARGE_RESULT_BYTES, call_apart, make_of, make_result};
 use crate::types::compare::{compare_padded, without_padding};
 use crate::types::context::EvalContext;
 use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
+use crate::types::network;
 use crate::types::oids::*;
 use crate::types::reg_types;
 use crate::types::string_types;
 use crate::types::text_io;
+use crate::types::type_table::base_type;
 use crate::types::value::{SmolStr, Value};
 
 /// The largest text a function may make.
@@ -314,10 +316,15 @@ pub(super) fn text_of(context: &dyn EvalContext, types: &CallTypes, a: &[Value],
     })
 }
 
-/// A value of any type as its cast to text makes it: a boolean is spelt out.
+/// A value of any type as its cast to text makes it: a boolean is spelt out, and an address always tells its mask.
 fn cast_text_of(context: &dyn EvalContext, types: &CallTypes, a: &[Value], index: usize) -> Result<SmolStr> {
     match &a[index] {
         Value::Bool(value) => Ok(SmolStr::new(if *value { "true" } else { "false" })),
+        Value::Text(text)
+            if types.arguments.get(index).is_some_and(|ty| base_type(context.catalog(), *ty).oid == INET) =>
+        {
+            Ok(SmolStr::from(network::with_length(&network::from_text(text)?)))
+        }
         _ => text_of(context, types, a, index),
     }
 }
