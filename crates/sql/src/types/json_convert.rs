@@ -15,15 +15,17 @@ use super::value::{ArrayValue, RecordShape, RecordValue, SmolStr, Value};
 fn iso_text(value: &Value, oid: Oid, context: &dyn EvalContext) -> Result<String> {
     let format = FormatSettings { date_style: DateStyle::Iso, ..context.format().clone() };
     let text = text_io::output_string(value, oid, &format, context.catalog())?;
+    if matches!(value, Value::Date(_)) {
+        return Ok(text);
+    }
     let text = text.replacen(' ', "T", 1);
-    Ok(match value {
-        // an offset of whole hours is written with minutes
-        Value::TimestampTz(_) if text.len() > 3 => {
-            let (head, tail) = text.split_at(text.len() - 3);
-            if tail.starts_with(['+', '-']) { format!("{head}{tail}:00") } else { text }
-        }
-        _ => text,
-    })
+    let (stamp, era) = text.strip_suffix(" BC").map_or((text.as_str(), ""), |stamp| (stamp, " BC"));
+    let offset = stamp.len().checked_sub(3).map(|place| &stamp[place..]);
+    // An offset of whole hours is written with minutes.
+    if matches!(value, Value::TimestampTz(_)) && offset.is_some_and(|offset| offset.starts_with(['+', '-'])) {
+        return Ok(format!("{stamp}:00{era}"));
+    }
+    Ok(text)
 }
 
 /// Appends a value of type `oid` as JSON text.
