@@ -462,23 +462,44 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
         ForeignKeyAction::NoAction => return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run)),
         ForeignKeyAction::Cascade | ForeignKeyAction::SetNull | ForeignKeyAction::SetDefault => {}
     }
-    run.state.action_of.set(Some(first));
-    let acted = seeing(Sight::Statement, run, |run| act(key, action, old, new.as_deref(), run));
+    // A snapshot that stays does not see all references. What has gone since needs no action, what has come or changed can't be
+    // acted upon.
+    let is_fixed = run.engine().isolation() != Isolation::ReadCommitted;
+    let acted = seeing(if is_fixed { Sight::Latest } else { Sight::Statement }, run, |run| {
+        if is_fixed {
+            refuse_unseen_references(key, old, run)?;
+        }
+        run.state.action_of.set(Some(first));
+        act(key, action, old, new.as_deref(), run)
+    });
     run.state.action_of.set(None);
     acted?;
     if action == ForeignKeyAction::SetDefault {
         // The default may be the very value that is gone.
         return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run));
     }
-    let is_still_there = new.as_ref().is_some_and(|new| is_same(old, new));
-    if is_still_there || run.engine().isolation() == Isolation::ReadCommitted {
-        return Ok(());
-    }
-    // References that the snapshot doesn't see can't be acted upon.
-    if seeing(Sight::Latest, run, |run| exists(key, &key.table, &key.columns, old, "", run))? {
-        return Err(concurrent_change("update"));
-    }
     Ok(())
+}
+
+/// 40001 if one of the rows that refer to `old` by now is not one that the transaction's own snapshot sees.
+fn refuse_unseen_references(key: &ForeignKey, old: &[Value], run: &mut Run<'_, '_>) -> Result<()> {
+    let table = table_name(&key.table, &run.catalog);
+    let text = format!("SELECT ctid FROM {table} x WHERE {}", equalities(&key.table, &key.columns, 1));
+    let types = column_types(&key.referenced, &key.referenced_columns);
+    let mut references = Vec::new();
+    run_text(&text, old.to_vec(), &types, owner_of(&key.table, run), run, &mut |_, row| {
+        references.extend(row.iter().filter_map(|place| if let Value::Tid(tid) = place { Some(*tid) } else { None }));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    seeing(Sight::Statement, run, |run| {
+        for reference in references {
+            sync::yield_point()?;
+            if !is_there(key, reference, run)? {
+                return Err(concurrent_change("update"));
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Whether the version that referred is still there: neither deleted nor replaced since.
