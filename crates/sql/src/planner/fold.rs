@@ -123,7 +123,11 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
     let sql_type = expr.sql_type;
     match &mut expr.kind {
         ExprKind::Call(call) => {
-            if matches!(call.function, FunctionTarget::Stored(_)) {
+            if let FunctionTarget::Stored(function) = &call.function {
+                // As in `fold_call`.
+                if function.strict && call.arguments.iter().any(is_null) && sql_type.oid != types::oids::RECORD {
+                    return Ok(Some(Expr::null(sql_type)));
+                }
                 return inlined_call(call, context, inlining);
             }
             Ok(fold_call(call, context, inlining)?.map(|value| Expr::constant(value, sql_type)))
@@ -207,17 +211,23 @@ fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
     }
 }
 
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr.as_constant(), Some(Value::Null))
+}
+
 fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<Option<Value>> {
     let FunctionTarget::Builtin(function) = &call.function else { return Ok(None) };
+    if function.returns_set {
+        return Ok(None);
+    }
+    // A strict function of a NULL is NULL, whatever its other arguments: nothing is called.
+    if function.strict && call.arguments.iter().any(is_null) && call.types.result.oid != types::oids::RECORD {
+        return Ok(Some(Value::Null));
+    }
     if function.volatility != Volatility::Immutable
-        || function.returns_set
         || !matches!(function.implementation, Implementation::Plain(_) | Implementation::Typed(_))
     {
         return Ok(None);
-    }
-    // A strict function of a NULL is NULL, whatever its other arguments.
-    if function.strict && call.arguments.iter().any(|argument| matches!(argument.as_constant(), Some(Value::Null))) {
-        return Ok(Some(Value::Null));
     }
     let mut values = Vec::with_capacity(call.arguments.len());
     for argument in &call.arguments {

@@ -1,0 +1,21 @@
+-- A strict function that is given a constant NULL is not called, and its other arguments are not computed.
+create sequence s;
+create function str(int, bigint) returns bigint language sql strict as 'select $2';
+create function strp(int, bigint) returns bigint language plpgsql strict as 'begin return $2; end';
+select str(null, nextval('s')), strp(null, nextval('s')), strp(1, nextval('s'));
+select strp(null, a) from (values (1), (2)) v(a) where nextval('s') > 0;
+select setval(null::regclass, nextval('s')), currval('s');
+create function strr(int, bigint) returns record language plpgsql strict as 'begin return row(1, 2); end';
+select strr(null, nextval('s')), currval('s');
+create function strs(int, bigint) returns setof int language plpgsql strict as 'begin return next 1; end';
+select strs(null, nextval('s')), currval('s');
+select currval('s');
+create type cc as (a int, b int);
+create function strc(int, bigint) returns cc language plpgsql strict as 'begin return row(1, 2)::cc; end';
+select strc(null, nextval('s')), (strc(null, nextval('s'))).a, currval('s');
+create domain dn as int check (value is not null);
+create function strd(int) returns dn language plpgsql strict as 'begin return 1; end';
+select strd(null);
+create procedure pr(int, bigint) language plpgsql as 'begin end';
+call pr(null, nextval('s'));
+select currval('s');
