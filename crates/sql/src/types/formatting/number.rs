@@ -254,10 +254,9 @@ pub fn written(number: &Number<'_>, template: &str) -> Result<Option<String>> {
     if shape.roman {
         let bounds = i64::from(i32::MIN)..=i64::from(i32::MAX);
         let value = match number {
-            Number::Integer(value) => *value,
-            // No number of this size has a Roman form, and neither has what is none.
-            Number::Float(value, _) if !value.is_finite() => i64::from(i32::MAX),
-            Number::Float(value, _) => Numeric::from_f64(*value)?.to_integer("integer", bounds)?,
+            Number::Integer(value) => Numeric::from(*value).to_integer("integer", bounds)?,
+            // A half is rounded to the even number. What is too large has no Roman form, and neither has what is no number.
+            Number::Float(value, _) => value.round_ties_even() as i64,
             Number::Numeric(value) => value.to_integer("integer", bounds)?,
         };
         return Writer::new(shape, &roman(value), 0, false).text(&parts).map(Some);

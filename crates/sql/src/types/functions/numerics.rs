@@ -29,7 +29,7 @@ fn binary(a: &[Value], function: fn(&Numeric, &Numeric) -> Result<Numeric>) -> R
 
 /// A scale to round to, cut down to what makes a difference.
 fn scale_argument(value: &Value) -> i64 {
-    value.as_i64().unwrap_or(0).clamp(-2000, 2000)
+    value.as_i64().unwrap_or(0).clamp(-131_072, 16_383)
 }
 
 fn factorial(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
