@@ -159,6 +159,14 @@ pub fn parse_reg(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u3
     if let Some(number) = numeric_oid(text).filter(|_| !is_minus) {
         return number;
     }
+    parse_reg_name(catalog, text, oid)
+}
+
+/// The same where a number is a name, too.
+///
+/// # Errors
+/// As [`parse_reg`].
+pub fn parse_reg_name(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u32> {
     let find = |kind: RegKind, parts: &[String]| catalog.object_named(kind, parts);
     let undefined = |sqlstate, message: String| Error::new(sqlstate, message);
     let name_list = || split_name(text);

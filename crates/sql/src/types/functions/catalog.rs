@@ -13,7 +13,7 @@ use crate::types::datetime::{self, TimeZone};
 use crate::types::function_def::{CallTypes, ReadyRows, ValueStream, WindowFunction};
 use crate::types::numeric::Numeric;
 use crate::types::oids::*;
-use crate::types::reg_types::parse_reg;
+use crate::types::reg_types::{parse_reg, parse_reg_name};
 use crate::types::text_io::refuse_new_label;
 use crate::types::type_name::{self, enum_labels, format_type_name};
 use crate::types::type_table::{SqlType, builtin_type};
@@ -304,7 +304,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(4086, "to_regnamespace", &[TEXT], REGNAMESPACE, |context, a| to_reg(context, a, REGNAMESPACE)).stable(),
     FunctionDef::plain(4093, "to_regrole", &[TEXT], REGROLE, |context, a| to_reg(context, a, REGROLE)).stable(),
     FunctionDef::plain(4195, "to_regcollation", &[TEXT], REGCOLLATION, |context, a| to_reg(context, a, REGCOLLATION)).stable(),
-    FunctionDef::plain(1079, "regclass", &[TEXT], REGCLASS, |context, a| { take!(a; Text t); Ok(Value::Oid(parse_reg(context.catalog(), t, REGCLASS)?)) }).stable(),
+    FunctionDef::plain(1079, "regclass", &[TEXT], REGCLASS, |context, a| { take!(a; Text t); Ok(Value::Oid(parse_reg_name(context.catalog(), t, REGCLASS)?)) }).stable(),
     FunctionDef::plain(1597, "pg_encoding_to_char", &[INT4], NAME, |_, a| { take!(a; Int4 n); Ok(Value::from(match n { 6 => "UTF8", 0 => "SQL_ASCII", _ => "" })) }).stable(),
     FunctionDef::plain(1264, "pg_char_to_encoding", &[NAME], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(match t.to_ascii_lowercase().as_str() { "utf8" | "utf-8" | "unicode" => 6, "sql_ascii" => 0, _ => -1 })) }).stable(),
     FunctionDef::plain(810, "pg_client_encoding", &[], NAME, |_, _| Ok(Value::from("UTF8"))).stable(),
