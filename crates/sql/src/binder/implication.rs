@@ -36,9 +36,10 @@ pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
     }
 }
 
-/// A strict condition on something makes sure that it is not NULL.
+/// A strict condition on something makes sure that it is not NULL. Of a row, `IS NOT NULL` asks more: that no field is NULL.
 fn excludes_null(condition: &Call, input: &Expr) -> bool {
-    condition.operator.is_some_and(|operator| !matches!(operator.role, OperatorRole::Other))
+    !input.sql_type.may_be_row()
+        && condition.operator.is_some_and(|operator| !matches!(operator.role, OperatorRole::Other))
         && condition.arguments.iter().any(|argument| same(argument, input))
 }
 

@@ -597,10 +597,10 @@ fn indexables<'e>(relation: u32, offered: &[Offered<'e>], available: RelationSet
                     }
                 }
             }
-            ExprKind::IsNull(operand) if relations_of(operand) == own => {
+            ExprKind::IsNull(operand) if relations_of(operand) == own && !operand.sql_type.may_be_row() => {
                 found.push(Indexable { place, operand, comparison: Comparison::IsNull, value: None, requires: 0 });
             }
-            ExprKind::IsNotNull(operand) if relations_of(operand) == own => {
+            ExprKind::IsNotNull(operand) if relations_of(operand) == own && !operand.sql_type.may_be_row() => {
                 found.push(Indexable { place, operand, comparison: Comparison::IsNotNull, value: None, requires: 0 });
             }
             _ => {}

@@ -27,6 +27,12 @@ impl SqlType {
         SqlType { oid, typmod }
     }
 
+    /// Whether values may be rows, as far as the number of the type tells. `IS NULL` asks each field of a row, and no index knows that.
+    pub fn may_be_row(self) -> bool {
+        let is_array = self.oid.0 & Oid::ARRAY_TYPE_BIT != 0;
+        self.oid == oids::RECORD || self.oid >= Oid::FIRST_NORMAL && !is_array
+    }
+
     /// A literal or parameter whose type is not known yet.
     pub const UNKNOWN: SqlType = SqlType::new(oids::UNKNOWN);
     /// `bool`
