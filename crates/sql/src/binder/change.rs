@@ -155,7 +155,7 @@ impl Binder<'_, '_> {
             };
         };
         let expr = crate::parser::parse_expression(text)?;
-        self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, sql_type, Place::ColumnDefault))
+        self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, Some(sql_type), Place::ColumnDefault))
     }
 
     fn nextval(&mut self, sequence: Oid) -> Result<Expr> {

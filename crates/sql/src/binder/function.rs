@@ -308,7 +308,9 @@ impl Binder<'_, '_> {
                 let sql_type = wanted.unwrap_or_else(|| SqlType::new(argument.type_oid));
                 let text = argument.default.as_deref().ok_or_else(|| Error::internal("no such default"))?;
                 let expr = crate::parser::parse_expression(text)?;
-                self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, sql_type, Place::ColumnDefault))
+                // Where nothing else says what a polymorphic argument is, the default does.
+                let target = Some(sql_type).filter(|own| !types::is_polymorphic(own.oid));
+                self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, target, Place::ColumnDefault))
             }
             None => Err(self.error(sqlstate::INTERNAL_ERROR, "a default without a function", location)),
         }
@@ -327,11 +329,16 @@ impl Binder<'_, '_> {
         result
     }
 
-    /// An expression that sees no columns at all, coerced as in an assignment.
-    pub(super) fn scalar_in_empty_scope(&mut self, expr: &tree::Expr, target: SqlType, place: Place) -> Result<Expr> {
+    /// An expression that sees no columns at all, coerced as in an assignment if there is a target.
+    pub(super) fn scalar_in_empty_scope(
+        &mut self,
+        expr: &tree::Expr,
+        target: Option<SqlType>,
+        place: Place,
+    ) -> Result<Expr> {
         let outer = std::mem::take(&mut self.scopes);
         self.scopes.push(super::scope::Scope::new(place));
-        let result = self.scalar(expr, Some(target));
+        let result = self.scalar(expr, target);
         self.scopes = outer;
         result
     }

@@ -355,7 +355,10 @@ fn finish(catalog: &dyn CatalogLookup, call: &Call<'_>, (target, matched): (Targ
                 arguments.push(ArgumentSource::Argument(index, cast));
             }
             None => {
-                types.push(SqlType::new(declaration.arguments[place]));
+                // The other arguments say what a polymorphic one is.
+                let declared = declaration.arguments[place];
+                let (_, own) = resolve_polymorphic(catalog, &given, &matched.signature, declared)?;
+                types.push(SqlType::new(own));
                 arguments.push(ArgumentSource::Default(place));
             }
         }
