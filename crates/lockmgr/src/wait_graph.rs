@@ -25,8 +25,7 @@ pub struct WaitGraph {
 
 /// Something that is waited for.
 struct Target {
-    /// The owners that keep the whole queue waiting: holders of a lock. At a row these are the front of its queue, who wait for
-    /// transactions.
+    /// The holders of a lock; of a row, the front of its queue, which waits for transactions.
     ahead: FxHashMap<OwnerId, ModeSet>,
     /// In order. A waiter waits for those before it, too.
     queue: Vec<QueuedLock>,
@@ -100,16 +99,17 @@ struct Search<'g> {
     never_ending: FxHashSet<OwnerId>,
     /// The owners that must end before a wait outside of queues does.
     awaited: FxHashMap<OwnerId, Vec<OwnerId>>,
-    /// Waiters that stand in a queue.
-    queued_at: FxHashMap<OwnerId, LockTag>,
     /// The checks to make when an owner is found to go on.
     dependents: FxHashMap<OwnerId, Vec<Check>>,
+    /// The checks of all owners.
+    first_checks: FxHashSet<Check>,
     /// The owners that have not been found to go on.
     left: FxHashSet<OwnerId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Check {
+    /// An owner that stands in no queue.
     Owner(OwnerId),
     /// All waiters in the queue of a target.
     Queue(LockTag),
@@ -123,23 +123,27 @@ impl<'g> Search<'g> {
         }
         let mut left: FxHashSet<OwnerId> = graph.waiters.keys().chain(other_waits.keys()).copied().collect();
         left.extend(never_ending);
-        let mut dependents: FxHashMap<OwnerId, Vec<Check>> = FxHashMap::default();
-        for (waiter, holders) in &awaited {
-            holders.iter().for_each(|holder| dependents.entry(*holder).or_default().push(Check::Owner(*waiter)));
-        }
         let mut queued_at = FxHashMap::default();
         for (tag, target) in &graph.targets {
-            target.ahead.keys().for_each(|owner| dependents.entry(*owner).or_default().push(Check::Queue(*tag)));
             // A victim is still in its queue, but waits no more.
             let waiters = target.queue.iter().filter(|queued| left.contains(&queued.owner));
-            queued_at.extend(waiters.map(|queued| (queued.owner, *tag)));
+            queued_at.extend(waiters.map(|queued| (queued.owner, Check::Queue(*tag))));
         }
+        let check_of = |owner: OwnerId| queued_at.get(&owner).copied().unwrap_or(Check::Owner(owner));
+        let mut dependents: FxHashMap<OwnerId, Vec<Check>> = FxHashMap::default();
+        for (waiter, holders) in &awaited {
+            holders.iter().for_each(|holder| dependents.entry(*holder).or_default().push(check_of(*waiter)));
+        }
+        for (tag, target) in &graph.targets {
+            target.ahead.keys().for_each(|owner| dependents.entry(*owner).or_default().push(Check::Queue(*tag)));
+        }
+        let first_checks = left.iter().map(|owner| check_of(*owner)).collect();
         let never_ending = never_ending.iter().copied().collect();
-        Search { graph, never_ending, awaited, queued_at, dependents, left }
+        Search { graph, never_ending, awaited, dependents, first_checks, left }
     }
 
     fn run(&mut self) {
-        let mut checks: FxHashSet<Check> = self.left.iter().map(|owner| self.check_of(*owner)).collect();
+        let mut checks = std::mem::take(&mut self.first_checks);
         while !checks.is_empty() {
             let mut gone = Vec::new();
             for check in checks.drain() {
@@ -152,16 +156,8 @@ impl<'g> Search<'g> {
                     Check::Queue(tag) => self.take_out_of_queue(&self.graph.targets[&tag], &mut gone),
                 }
             }
-            let dependents = gone.iter().filter_map(|owner| self.dependents.get(owner)).flatten();
-            checks.extend(dependents.map(|check| match check {
-                Check::Owner(owner) => self.check_of(*owner),
-                Check::Queue(_) => *check,
-            }));
+            checks.extend(gone.iter().filter_map(|owner| self.dependents.get(owner)).flatten().copied());
         }
-    }
-
-    fn check_of(&self, owner: OwnerId) -> Check {
-        self.queued_at.get(&owner).map_or(Check::Owner(owner), |tag| Check::Queue(*tag))
     }
 
     /// Whether the owner never ends, or waits for one that may not go on, queues aside.
