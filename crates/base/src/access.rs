@@ -353,7 +353,7 @@ impl AccessRule {
 /// A word of a rule without its quotes.
 struct Word {
     text: String,
-    /// It begins with a quote, so that it is a name, whatever it means without.
+    /// It begins with a quote, so it is a name and no keyword.
     is_quoted: bool,
 }
 
@@ -371,6 +371,8 @@ fn fields(text: &str) -> Option<Vec<Vec<Word>>> {
         let mut is_within = false;
         while let Some(letter) = letters.next_if(|letter| is_within || !letter.is_whitespace() && *letter != ',') {
             match letter {
+                // Two quotes within quotes are one of the name.
+                '"' if is_within && letters.next_if_eq(&'"').is_some() => word.text.push('"'),
                 '"' => is_within = !is_within,
                 letter => word.text.push(letter),
             }
@@ -468,25 +470,47 @@ mod tests {
         );
         assert!(method("hostnossl all all all trust", Some("10.0.0.7"), true, "ann").is_err());
         assert!(method("local \"all\" all trust", None, false, "ann").is_err(), "a database of that name");
-        for rule in
-            ["samerole all", "samegroup all", "all \"a;b\", ann", "all \"ann\"", "all +staff", "\"postgres\",x all"]
-        {
-            let rules = format!("host {rule} ::ffff:10.0.0.0/104 reject; host all all all trust");
-            let is_refused = method(&rules, Some("10.0.0.7"), false, "ann").is_err();
-            assert_eq!(is_refused, !rule.starts_with("same"), "{rule}");
+    }
+
+    fn is_refused(rule: &str, user: &str) -> bool {
+        method(&format!("{rule} reject; host all all all trust"), Some("10.0.0.7"), false, user).is_err()
+    }
+
+    #[test]
+    fn quoted_names_hold_any_character_and_are_no_keywords() {
+        for (rule, expected) in [
+            ("host all \"a;b\", ann all", true),
+            ("host all \"ann\" all", true),
+            ("host \"postgres\",x all all", true),
+            ("host \"all\" all all", false),
+            ("host all \"all\" all", false),
+            ("host all +staff all", true),
+            ("host all \"+staff\" all", false),
+        ] {
+            assert_eq!(is_refused(rule, "ann"), expected, "{rule}");
         }
-        let of_role = AccessRules::parse("host samerole all all reject").unwrap();
-        let address = Some("10.0.0.7".parse().unwrap());
-        let attempt = Attempt { address, is_encrypted: false, user: "ann", database: "staff" };
-        assert!(of_role.find(&attempt, |role| role == "staff").is_some());
-        assert_eq!(
-            method("host all \"+staff\" all reject; host all all all trust", Some("10.0.0.7"), false, "ann"),
-            Ok(AccessMethod::Trust)
-        );
-        assert_eq!(
-            method("host replication all all reject; host all all all trust", Some("10.0.0.7"), false, "ann"),
-            Ok(AccessMethod::Trust)
-        );
+        assert!(is_refused("host all \"a\"\"b\" all", "a\"b"));
+    }
+
+    #[test]
+    fn databases_may_be_those_of_the_users_roles() {
+        for keyword in ["samerole", "samegroup"] {
+            assert!(!is_refused(&format!("host {keyword} all all"), "ann"), "{keyword}");
+            let rules = AccessRules::parse(&format!("host {keyword} all all reject")).unwrap();
+            let address = Some("10.0.0.7".parse().unwrap());
+            let attempt = Attempt { address, is_encrypted: false, user: "ann", database: "staff" };
+            assert!(rules.find(&attempt, |role| role == "staff").is_some(), "{keyword}");
+        }
+        assert!(!is_refused("host replication all all", "ann"));
+    }
+
+    #[test]
+    fn networks_of_ipv4_may_have_the_form_of_ipv6() {
+        for (network, expected) in
+            [("::ffff:10.0.0.0/104", true), ("::ffff:10.0.0.7", true), ("::ffff:11.0.0.0/104", false)]
+        {
+            assert_eq!(is_refused(&format!("host all all {network}"), "ann"), expected, "{network}");
+        }
     }
 
     #[test]
