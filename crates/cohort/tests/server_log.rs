@@ -106,6 +106,7 @@ const SCENES: &[(&str, &[&str])] = &[
             "comment on table d is 'c'",
             "truncate d",
             "explain analyze select 1",
+            "alter system reset work_mem",
             "extended create table d2 (a int)",
             "extended select $1::int | 1",
             "grant select on d to public",
@@ -127,6 +128,8 @@ const SCENES: &[(&str, &[&str])] = &[
             "truncate m",
             "explain analyze insert into m values (3)",
             "explain insert into m values (3)",
+            "explain (analyze false) insert into m values (3)",
+            "explain (analyze, costs off) select a from m",
             "prepare ins as insert into m values ($1)",
             "prepare sel as select * from m",
             "execute ins (4)",
@@ -527,7 +530,7 @@ fn the_log_is_postgresqls() {
     });
     assert!(both.found.is_empty(), "{}", both.found);
     let unused = KNOWN.iter().chain(KNOWN_STRUCTURED).find(|(part, _)| !USED.lock().unwrap().contains(part));
-    assert_eq!(unused, None, "no line differs in this");
+    assert_eq!(unused, None, "no line contains this");
 }
 
 /// Anybody may send such a name, also without a password.

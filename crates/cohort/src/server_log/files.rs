@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use base::report::{Destinations, LogForm};
 use base::settings::{Id, ServerSettings};
@@ -36,48 +36,39 @@ pub(super) struct FileSettings {
     age_minutes: i64,
     size_bytes: u64,
     truncates: bool,
-    /// Whether files outside of the data folder may be written.
-    may_be_anywhere: bool,
     destinations: Destinations,
     time_zone: TimeZone,
 }
 
 impl FileSettings {
     /// The settings as they are now.
-    pub(super) fn new(settings: &ServerSettings, directory: &Path) -> FileSettings {
+    ///
+    /// # Errors
+    /// 42501 for files outside of the data folder while the server runs as root, unless `allow_server_files_as_root` is on. Superusers of
+    /// the database choose the folder, the name and much of the text: with them they would write any file of the system.
+    pub(super) fn new(settings: &ServerSettings, directory: &Path) -> Result<FileSettings> {
         let text = |id: Id| settings.get(id).as_text().to_string();
         let integer = |id: Id| settings.get(id).as_integer().unwrap_or_default();
-        let folder_name = text(Id::LogDirectory);
-        FileSettings {
+        let (folder_name, name_pattern) = (text(Id::LogDirectory), text(Id::LogFilename));
+        let may_be_anywhere =
+            !rustix::process::geteuid().is_root() || settings.get(Id::AllowServerFilesAsRoot).as_bool();
+        if !may_be_anywhere && !is_inside(&folder_name, &name_pattern) {
+            let message = "log files outside of the data folder cannot be written while the server runs as root";
+            return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+                .hint("Start the server as another user, or with allow_server_files_as_root = on."));
+        }
+        Ok(FileSettings {
             directory: directory.to_owned(),
             folder: directory.join(&folder_name),
             folder_name,
-            name_pattern: text(Id::LogFilename),
+            name_pattern,
             mode: integer(Id::LogFileMode) as u32,
             age_minutes: integer(Id::LogRotationAge),
             size_bytes: integer(Id::LogRotationSize) as u64 * 1024,
             truncates: settings.get(Id::LogTruncateOnRotation).as_bool(),
-            may_be_anywhere: !rustix::process::geteuid().is_root()
-                || settings.get(Id::AllowServerFilesAsRoot).as_bool(),
             destinations: Destinations::parse(&text(Id::LogDestination)).unwrap_or_default(),
             time_zone: TimeZone::get(&text(Id::LogTimezone)).unwrap_or(TimeZone::UTC),
-        }
-    }
-
-    /// Refuses files outside of the data folder while the server runs as root, unless `allow_server_files_as_root` is on. Superusers of
-    /// the database choose the folder, the name and much of the text: with them they would write any file of the system.
-    ///
-    /// # Errors
-    /// 42501
-    pub(super) fn check(&self) -> Result<()> {
-        let is_plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
-        let is_inside = Path::new(&self.folder_name).components().all(is_plain) && !self.name_pattern.contains('/');
-        if is_inside || self.may_be_anywhere {
-            return Ok(());
-        }
-        let message = "log files outside of the data folder cannot be written while the server runs as root";
-        Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
-            .hint("Start the server as another user, or with allow_server_files_as_root = on."))
+        })
     }
 
     /// The name of a file of this form that is begun at this moment.
@@ -93,6 +84,12 @@ impl FileSettings {
     fn wants(&self, form: LogForm) -> bool {
         form == LogForm::Text || self.destinations.has(form)
     }
+}
+
+/// Whether files of this folder and name lie in the data folder.
+fn is_inside(folder_name: &str, name_pattern: &str) -> bool {
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    Path::new(folder_name).components().all(is_plain) && !name_pattern.contains('/')
 }
 
 /// A file that is written.
@@ -258,7 +255,7 @@ mod tests {
         for (name, value) in changes {
             settings.set_at_start(name, value, Source::CommandLine).unwrap();
         }
-        FileSettings::new(&settings, folder)
+        FileSettings::new(&settings, folder).unwrap()
     }
 
     /// The log files with their texts.
@@ -274,6 +271,20 @@ mod tests {
 
     fn second(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn names_with_folders_above_lead_out_of_the_data_folder() {
+        for (folder, name, expected) in [
+            ("log", "a.log", true),
+            ("./my logs/a", "%Y.log", true),
+            ("/var/log", "a.log", false),
+            ("log/../..", "a.log", false),
+            ("log", "../a.log", false),
+            ("log", "/etc/a.log", false),
+        ] {
+            assert_eq!(is_inside(folder, name), expected, "{folder} {name}");
+        }
     }
 
     #[test]

@@ -101,8 +101,7 @@ impl ServerLog {
         if !self.settings.get(Id::LoggingCollector).as_bool() {
             return Ok(());
         }
-        let files = FileSettings::new(&self.settings, directory);
-        files.check()?;
+        let files = FileSettings::new(&self.settings, directory)?;
         log::info!("redirecting log output to files in \"{}\"", files.folder.display());
         self.flush();
         self.writer.collect(files)
@@ -139,9 +138,8 @@ impl ServerLog {
     /// Takes up the settings as they are now.
     pub fn reload(&self, directory: &Path) {
         if self.collects() {
-            let files = FileSettings::new(&self.settings, directory);
-            match files.check() {
-                Ok(()) => self.writer.reload(files),
+            match FileSettings::new(&self.settings, directory) {
+                Ok(files) => self.writer.reload(files),
                 Err(error) => log::error!("the log goes on in the same files: {error}"),
             }
         }

@@ -55,7 +55,7 @@ fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
 
 /// Said when the server is started as root, who may do anything to any file.
 const ROOT_WARNING: &str = "cohort: warning: the server runs as root; start it as a user of its own, such as postgres, to whom the \
-                            data folder belongs (COPY from and to files is refused unless allow_server_files_as_root is on)";
+                            data folder belongs (COPY from and to files, and log files elsewhere, are refused unless allow_server_files_as_root is on)";
 
 /// Serves until a signal says to stop.
 ///
@@ -101,7 +101,7 @@ fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let thread = std::thread::current();
         log::error!("thread \"{}\" {panic}", thread.name().unwrap_or("<unnamed>"));
-        // The process goes on after the panic of another thread, and no session waits for the log.
+        // No session waits for the log. Code that ends the process flushes it.
         if thread.name() == Some("main") {
             log::logger().flush();
         }
