@@ -16,6 +16,8 @@ pub const VALUE_MAX_BYTES: usize = 1 << 30;
 pub const GID_MAX_BYTES: usize = 199;
 /// The largest protocol message, in bytes: its length field and the part behind it.
 pub const MESSAGE_MAX_BYTES: usize = (1 << 30) - 2;
+/// The same without the length field.
+pub const MESSAGE_BODY_MAX_BYTES: usize = MESSAGE_MAX_BYTES - 4;
 /// The same for messages that carry no text, parameters or data.
 pub const SMALL_MESSAGE_MAX_BYTES: usize = 10_000;
 

@@ -187,7 +187,7 @@ fn read_sources(folder: &std::path::Path, text: &mut String) {
     }
 }
 
-/// A setting that no code names has no effect, unless it only tells something. Lists of settings are no such code.
+/// A setting that no code names has no effect, unless it only tells something. The two files that only list settings do not count.
 #[test]
 fn the_documentation_lists_the_settings_without_effect() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -46,7 +46,7 @@ impl<S: Write> Write for Paced<S> {
     }
 }
 
-/// Several times in a second some bytes.
+/// Two kilobytes, four times a second.
 const SLOWLY: (usize, Duration) = (2048, Duration::from_millis(250));
 const FAST: (usize, Duration) = (1 << 20, Duration::ZERO);
 
@@ -120,7 +120,7 @@ impl Client {
                 self.read.extend_from_slice(&buffer[..count]);
                 true
             }
-            // Some servers' ends come without TLS's own farewell.
+            // The end may come without TLS's close_notify.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => false,
             Err(error) => panic!("{error}"),
         }
@@ -158,7 +158,7 @@ fn rows(count: usize) -> String {
     format!("select repeat('x', 1000) from generate_series(1, {count})")
 }
 
-/// The session ends long after the client has last taken as much as the socket tells of.
+/// The session ends 11 seconds after the socket last had room.
 #[test]
 fn a_session_that_ends_has_its_client_read_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! The session's view of its client: messages framed into the port's buffer.
 
-use base::limits::MESSAGE_MAX_BYTES;
+use base::limits::MESSAGE_BODY_MAX_BYTES;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use sql::client::{Client, Format, Formats, OutgoingRow, ResultColumn, RowDescription, Severity};
 use sync::Interrupt;
@@ -215,7 +215,7 @@ fn write_row(row: &OutgoingRow<'_>, out: &mut Vec<u8>) -> Result<()> {
         if row.write_value(index, out)? {
             let length = (out.len() - length_at - 4) as u32;
             out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-            if out.len() - start > MESSAGE_MAX_BYTES - 4 {
+            if out.len() - start > MESSAGE_BODY_MAX_BYTES {
                 return Err(Error::buffer_too_long(length_at + 4 - start, length as usize));
             }
         }

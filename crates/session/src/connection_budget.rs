@@ -115,8 +115,8 @@ impl ConnectionBudget {
         self.sessions.take()
     }
 
-    /// The server stops: no more sessions begin. Once no session is counted after this, there is none any more. A connection looks
-    /// whether the server stops after it has taken its place, and these accesses are sequentially consistent.
+    /// The server stops: no more sessions begin. Once no session is counted after this, there is none any more. Each side first writes
+    /// and then reads the other's word, all sequentially consistent. So either the stop counts the place, or the connection sees the stop.
     pub fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
     }

@@ -40,6 +40,9 @@ struct Gate {
     lsn: Lsn,
 }
 
+/// Room for the texts of an error in its message. The rest is for codes and numbers.
+const ERROR_TEXTS_MAX_BYTES: usize = MESSAGE_MAX_BYTES - 4096;
+
 /// More than this is not gathered before it is sent.
 const GATHERED_LIMIT_BYTES: usize = 8 * 1024;
 
@@ -312,8 +315,8 @@ impl Outgoing {
 
 /// The length of a message as it stands in it. A wrong one would have the client take values for messages.
 fn length_field(length_bytes: usize) -> [u8; 4] {
-    let length = i32::try_from(length_bytes).expect("messages are kept below MESSAGE_MAX_BYTES where they are written");
-    length.to_be_bytes()
+    assert!(length_bytes <= MESSAGE_MAX_BYTES, "a message of {length_bytes} bytes was written");
+    (length_bytes as u32).to_be_bytes()
 }
 
 fn drop_buffer(bytes: Vec<u8>) {
@@ -324,7 +327,7 @@ fn drop_buffer(bytes: Vec<u8>) {
 
 /// Writes the fields of an error or a notice. Texts that would make the message too long are cut.
 fn write_fields(body: &mut Vec<u8>, severity: &str, fields: &ErrorFields) {
-    let mut left_bytes = MESSAGE_MAX_BYTES / 2;
+    let mut left_bytes = ERROR_TEXTS_MAX_BYTES;
     let mut field = |code: u8, text: &str| {
         let shown = &text[..text.floor_char_boundary(left_bytes)];
         left_bytes -= shown.len();

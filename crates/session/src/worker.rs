@@ -473,8 +473,10 @@ impl Worker {
         self.unsettled.push(index);
         let connection = &mut self.connections[index];
         match std::mem::replace(&mut connection.state, State::Closing) {
-            State::Starting => self.start_apart(index, |worker| worker.start_session(index)),
-            State::Authenticating(exchange) => self.start_apart(index, |worker| worker.authenticate(index, *exchange)),
+            State::Starting => self.contain_panic(index, |worker| worker.start_session(index)),
+            State::Authenticating(exchange) => {
+                self.contain_panic(index, |worker| worker.authenticate(index, *exchange))
+            }
             State::Idle(conversation) => {
                 if connection.port.borrow().incoming.pending().is_empty() {
                     connection.state = State::Idle(conversation);

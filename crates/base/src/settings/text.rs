@@ -18,12 +18,7 @@ pub fn parse(id: Id, text: &str) -> Result<Value> {
     Ok(value)
 }
 
-/// The text with a question mark for each byte that is no printable ASCII character, as PostgreSQL keeps `application_name`.
-fn printable(text: &str) -> String {
-    text.bytes().map(|byte| if (b' '..=b'~').contains(&byte) { char::from(byte) } else { '?' }).collect()
-}
-
-/// The same, also for values that are not obeyed.
+/// As [`parse`], also for values that are not obeyed.
 pub(super) fn parse_any(id: Id, text: &str) -> Result<Value> {
     let definition = id.definition();
     let name = definition.name;
@@ -223,6 +218,11 @@ fn show_integer(number: i64, unit: Unit) -> String {
         .find(|(_, factor)| in_smallest % (*factor as i128) == 0)
         .expect("the smallest unit divides everything");
     format!("{}{word}", in_smallest / *factor as i128)
+}
+
+/// The text with a question mark for each byte that is no printable ASCII character, as PostgreSQL keeps `application_name`.
+fn printable(text: &str) -> String {
+    text.bytes().map(|byte| if (b' '..=b'~').contains(&byte) { char::from(byte) } else { '?' }).collect()
 }
 
 fn invalid(message: String) -> Error {

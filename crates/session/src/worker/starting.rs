@@ -120,8 +120,8 @@ impl Worker {
         }
     }
 
-    /// Takes a step towards a session. A panic in it ends the connection and nobody else's: strangers reach this code.
-    pub(super) fn start_apart(&mut self, index: usize, step: impl FnOnce(&mut Worker)) {
+    /// Takes a step towards a session. A panic in it ends this connection only: strangers reach this code.
+    pub(super) fn contain_panic(&mut self, index: usize, step: impl FnOnce(&mut Worker)) {
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| step(self))).is_err() {
             self.give_place_back(index);
             self.end_after_panic(index);
@@ -306,7 +306,7 @@ impl Worker {
             return Err(too_many());
         }
         self.connections[index].has_place = true;
-        // Only now is the place counted in any case by a stop that has begun meanwhile.
+        // Checked after the place is taken: a stop that begins later counts this session (`ConnectionBudget::close`).
         self.check_open()
     }
 
@@ -319,7 +319,7 @@ impl Worker {
 
     /// Begins the session of a client that has been let in.
     fn connect(&mut self, index: usize, mut request: startup::StartRequest) -> base::Result<State> {
-        self.check_room()?;
+        self.check_open()?;
         self.take_place(index)?;
         let token = self.token_of(index);
         startup::let_in(&mut self.connections[index].port.borrow_mut().outgoing);

@@ -27,7 +27,7 @@ impl ResultShape {
 /// The columns of the utility statements whose columns depend on the session: EXECUTE, FETCH and CALL.
 ///
 /// # Errors
-/// 26000 for an unknown statement; those of resolving a procedure.
+/// Those of planning the statement and of resolving a procedure.
 pub fn session_columns(
     state: &SessionState,
     text: &str,

@@ -31,7 +31,7 @@ pub(super) struct StoredQuery {
     resolved: Resolved,
     /// The tables and views that it names in FROM, by what they were called, and the aliases that it gives them.
     references: Vec<(Oid, Name, Option<Name>)>,
-    /// What it calls everything else in FROM.
+    /// The names of everything else in FROM.
     aliases: Vec<Name>,
     /// The relations whose columns it gives names of its own.
     aliased: HashSet<Oid>,

@@ -46,7 +46,7 @@ pub fn alter(session: &mut SqlSession, set: &VariableSet) -> Result<UtilityOutpu
     Ok(UtilityOutput::tag("ALTER SYSTEM"))
 }
 
-/// Settings that have no meaning but in a session, and the one by which the system's superuser gives files to the database's superusers.
+/// Settings that make sense in a session only, and `allow_server_files_as_root`, which the database's superusers must not set.
 fn cannot_be_kept(id: Id) -> bool {
     matches!(
         id,

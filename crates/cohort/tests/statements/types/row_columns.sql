@@ -19,7 +19,7 @@ select (inner_row.r).f1 from (select s.r from (select row(5, 6) as r) s) inner_r
 drop function rows_of;
 drop function paired;
 drop table keyed;
--- What a row as a whole is cast to does not name the column.
+-- The type to which a whole row is cast does not name the column.
 create table named_row (a int, b text);
 insert into named_row values (1, 'x');
 select named_row.*::text from named_row;

@@ -6,7 +6,7 @@ mod options;
 
 use std::sync::Arc;
 
-use base::limits::MESSAGE_MAX_BYTES;
+use base::limits::MESSAGE_BODY_MAX_BYTES;
 use base::{Error, Result, sqlstate};
 use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef};
 use engine::{LockMode, WaitPolicy};
@@ -314,8 +314,7 @@ fn write_values(
 
 /// Refuses a row that is too long for a message. 54000.
 fn check_length(bytes: usize, more_bytes: usize) -> Result<()> {
-    // The length field counts, too.
-    if bytes + more_bytes > MESSAGE_MAX_BYTES - 4 {
+    if bytes + more_bytes > MESSAGE_BODY_MAX_BYTES {
         return Err(Error::buffer_too_long(bytes, more_bytes));
     }
     Ok(())

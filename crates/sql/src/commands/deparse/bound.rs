@@ -62,7 +62,7 @@ impl<'q> Bound<'q> {
         self.scopes.borrow_mut().pop();
     }
 
-    /// What an expression is the row of, as a whole: the name of an entry of a range table.
+    /// The name of the range-table entry whose row, as a whole, the expression is.
     pub(super) fn whole_row(&self, row: &plan::Expr) -> Option<String> {
         let (fields, shape) = match &row.kind {
             plan::ExprKind::Row { fields, shape } => (fields, shape),

@@ -41,7 +41,7 @@ pub trait QueryNames {
         None
     }
 
-    /// What a relation that a query reads under its own name is called from now on, if that is another name.
+    /// The new name of a relation that the query reads under its own name, if it has one.
     fn relation(&self, _name: &Name) -> Option<&Name> {
         None
     }
