@@ -71,7 +71,7 @@ pub fn declare(parser: &mut Parser<'_>) {
     }
 }
 
-/// Calls a trigger function; the row it returns.
+/// Calls a trigger function; the row it returns. Its SECURITY DEFINER and SET clauses count, as they do for any call.
 ///
 /// # Errors
 /// What it raises; 2F005 if it ends without RETURN, 42804 for something that is no row.
@@ -80,7 +80,11 @@ pub fn call_trigger(
     function: &Arc<FunctionDef>,
     call: &TriggerCall<'_>,
 ) -> Result<Option<Arc<RecordValue>>> {
-    crate::executor::with_stack_for_call(|| call_trigger_here(run, function, call))
+    crate::executor::with_stack_for_call(|| {
+        super::with_rights(run, function, |run| {
+            super::with_settings(run, function, |run| call_trigger_here(run, function, call))
+        })
+    })
 }
 
 fn call_trigger_here(

@@ -1,0 +1,85 @@
+-- A trigger's function runs with the rights of SECURITY DEFINER and under its SET clauses, whenever it is called.
+create role tr_writer;
+create role tr_owner;
+create table audit (at serial, who name, setting text, what text);
+create table watched (id int primary key, v text);
+grant usage on schema d_trigger_rights to tr_writer, tr_owner;
+grant create on schema d_trigger_rights to tr_owner;
+grant select, insert, update, delete, truncate on watched to tr_writer;
+create function audits() returns trigger language plpgsql security definer set work_mem = '1234kB' as $$
+begin
+  insert into audit (who, setting, what) values (current_user, current_setting('work_mem'), tg_when || ' ' || tg_op || ' ' || tg_level);
+  return case tg_op when 'DELETE' then old else new end;
+end
+$$;
+create trigger t1 before insert or update or delete on watched for each row execute function audits();
+create trigger t2 after insert or update or delete on watched for each row execute function audits();
+create trigger t3 before insert or update or delete or truncate on watched for each statement execute function audits();
+create trigger t4 after insert or update or delete or truncate on watched for each statement execute function audits();
+create constraint trigger t5 after insert on watched deferrable initially deferred for each row execute function audits();
+set role tr_writer;
+insert into watched values (1, 'one');
+update watched set v = 'two';
+delete from watched;
+truncate watched;
+begin;
+insert into watched values (2, 'late');
+select current_user = 'tr_writer', current_setting('work_mem');
+commit;
+select current_user = 'tr_writer', current_setting('work_mem');
+select * from audit;
+reset role;
+select who = session_user, setting, what from audit order by at;
+-- Without SECURITY DEFINER the rights are those of whoever changes the row.
+alter function audits() security invoker;
+set role tr_writer;
+insert into watched values (3, 'refused');
+reset role;
+alter function audits() security definer;
+alter function audits() owner to tr_owner;
+set role tr_writer;
+insert into watched values (3, 'refused to the owner');
+reset role;
+grant insert, select on audit to tr_owner;
+grant usage on sequence audit_at_seq to tr_owner;
+truncate audit;
+set role tr_writer;
+insert into watched values (3, 'allowed');
+reset role;
+select who, what from audit order by at;
+drop table watched;
+-- An error leaves neither the rights nor the settings behind.
+create table failing (a int);
+grant insert on failing to tr_writer;
+create function fails() returns trigger language plpgsql security definer set work_mem = '99kB' as $$ begin raise exception '% %', current_user = session_user, current_setting('work_mem'); end $$;
+create trigger f before insert on failing for each row execute function fails();
+set role tr_writer;
+insert into failing values (1);
+select current_user = 'tr_writer', current_setting('work_mem');
+do $$ begin insert into failing values (1); exception when others then raise notice '% % %', sqlerrm, current_user = 'tr_writer', current_setting('work_mem'); end $$;
+reset role;
+-- A path that is set protects from names of the caller's.
+create schema tr_trap;
+create table tr_trap.audit (who name);
+create function pathed() returns trigger language plpgsql set search_path = d_trigger_rights as $$ begin insert into audit (who) values ('pathed'); return null; end $$;
+create table on_path (a int);
+create trigger p after insert on on_path for each statement execute function pathed();
+truncate audit;
+set search_path = tr_trap, d_trigger_rights;
+insert into on_path values (1);
+show search_path;
+select count(*) from tr_trap.audit;
+set search_path = d_trigger_rights;
+select who from audit;
+create function inverted() returns trigger language plpgsql set datestyle = 'German' as $$ begin new.shown := new.day::text; return new; end $$;
+create view days as select date '2020-02-03' as day, ''::text as shown;
+create trigger i instead of insert on days for each row execute function inverted();
+insert into days (day) values ('2021-04-05') returning *;
+create function wrong() returns trigger language plpgsql set work_mem = '1kB' as $$ begin return new; end $$;
+create table failing_set (a int);
+drop table failing, on_path, audit;
+drop view days;
+drop function audits, fails, pathed, inverted;
+drop schema tr_trap cascade;
+revoke all on schema d_trigger_rights from tr_writer, tr_owner;
+drop role tr_writer, tr_owner;
