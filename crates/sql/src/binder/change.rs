@@ -6,13 +6,14 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ColumnDef, RelationKind as TableKind, TableDef};
 use engine::row::ColumnSet;
 
-use super::assignment::Source;
+use super::assignment::{self, Source};
 use super::scope::{Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Assignment, CursorName, Expr, ExprKind, Target};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
+use crate::types::functions::session::NEXT_VALUE_OF_IDENTITY;
 use crate::types::{self, SqlType, oids};
 
 impl Binder<'_, '_> {
@@ -141,7 +142,8 @@ impl Binder<'_, '_> {
     pub(super) fn column_default(&mut self, column: &ColumnDef) -> Result<Expr> {
         let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
         if let Some(identity) = &column.identity {
-            let next = self.nextval(identity.sequence)?;
+            let sequence = Expr::constant(types::Value::oid(identity.sequence), SqlType::new(oids::REGCLASS));
+            let next = assignment::call(&NEXT_VALUE_OF_IDENTITY, vec![sequence], SqlType::INT8);
             return self.coerce_for_column(next, sql_type, &column.name, -1);
         }
         let of_domain =
@@ -156,24 +158,6 @@ impl Binder<'_, '_> {
         };
         let expr = crate::parser::parse_expression(text)?;
         self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, Some(sql_type), Place::ColumnDefault))
-    }
-
-    fn nextval(&mut self, sequence: Oid) -> Result<Expr> {
-        let argument = SqlType::new(oids::REGCLASS);
-        let wanted = crate::types::Call::new("nextval", std::slice::from_ref(&argument));
-        let resolved = crate::types::resolve_function(self.context.lookup, &wanted)?;
-        let crate::types::Callee::Function(function) = resolved.callee else {
-            return Err(Error::internal("nextval is not a function"));
-        };
-        let sequence = Expr::constant(crate::types::Value::oid(sequence), argument);
-        let call = crate::plan::Call {
-            function: crate::plan::FunctionTarget::Builtin(function),
-            arguments: vec![sequence],
-            types: resolved.types,
-            operator: None,
-            location: -1,
-        };
-        Ok(Expr::new(ExprKind::Call(Box::new(call)), SqlType::INT8))
     }
 
     /// The full row whose columns are defaults but for those given.

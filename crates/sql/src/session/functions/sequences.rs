@@ -16,6 +16,11 @@ pub(super) const FUNCTIONS: Bodies = &[
         run.state.require(sequence, Privileges::USAGE | Privileges::UPDATE)?;
         Ok(Value::Int8(run.engine().nextval(sequence)?))
     }),
+    // Of an identity column: nobody needs a privilege on its sequence.
+    (9303, ANYBODY, |run, args| {
+        let sequence = sequence(run, oid(args, 0)?)?;
+        Ok(Value::Int8(run.engine().nextval(sequence)?))
+    }),
     (1575, ANYBODY, |run, args| {
         let sequence = sequence(run, oid(args, 0)?)?;
         run.state.require(sequence, Privileges::USAGE | Privileges::SELECT)?;

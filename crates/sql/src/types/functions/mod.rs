@@ -42,7 +42,7 @@ mod patterns;
 mod records;
 mod series;
 mod server;
-mod session;
+pub mod session;
 pub(in crate::types) mod text;
 mod unicode;
 

@@ -7,6 +7,10 @@
 use super::FunctionDef;
 use crate::types::oids::*;
 
+/// The next value of an identity column's sequence, which whoever may insert a row may draw. No function that SQL has a name for:
+/// only messages call it as they call the other one.
+pub static NEXT_VALUE_OF_IDENTITY: FunctionDef = FunctionDef::session(9303, "nextval", &[REGCLASS], INT8).volatile();
+
 #[rustfmt::skip]
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::session(1216, "col_description", &[OID, INT4], TEXT),
