@@ -601,7 +601,8 @@ fn require_schema_of(catalog: &Catalog, role: Oid, own_temporary: Option<Oid>, a
 pub fn check_schemas(catalog: &Catalog, role: Oid, own_temporary: Option<Oid>, list: &[Access]) -> Result<()> {
     for access in list {
         let schema = Subject::find(catalog, access.object).filter(|subject| subject.kind == Kind::Schema);
-        if let Some(schema) = schema.filter(|_| access.checked_as.is_none()) {
+        let is_own = own_temporary == Some(access.object);
+        if let Some(schema) = schema.filter(|_| access.checked_as.is_none() && !is_own) {
             schema.require(catalog, role, Privileges::USAGE)?;
         }
         require_schema_of(catalog, role, own_temporary, access)?;

@@ -102,6 +102,11 @@ pub fn kind_letter(kind: RelationKind) -> char {
     }
 }
 
+/// How lasting what has no persistence of its own is in a schema.
+fn persistence_in(catalog: &Catalog, schema: Oid) -> Persistence {
+    if catalog.is_temporary(schema) { Persistence::Temporary } else { Persistence::Permanent }
+}
+
 fn persistence_letter(persistence: Persistence) -> char {
     match persistence {
         Persistence::Permanent => 'p',
@@ -286,7 +291,7 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 persistence: sequence
                     .owned_by
                     .and_then(|(table, _)| catalog.table(table))
-                    .map_or(Persistence::Permanent, |table| table.persistence),
+                    .map_or_else(|| persistence_in(catalog, sequence.schema), |table| table.persistence),
                 acl: super::objects::acl(catalog, sequence.oid),
                 ..ClassRow::new(sequence.oid, &sequence.name, sequence.schema, 'S')
             },
@@ -294,6 +299,7 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
                 row_type: def.oid,
                 owner: def.owner,
                 columns: fields.len(),
+                persistence: persistence_in(catalog, def.schema),
                 ..ClassRow::new(def.oid, &def.name, def.schema, 'c')
             },
         };

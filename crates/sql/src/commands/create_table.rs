@@ -30,6 +30,8 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityO
     let (schema, persistence) =
         ddl.creation_schema(&create.name, create.persistence).map_err(|error| match error.sqlstate() {
             sqlstate::INVALID_SCHEMA_NAME | sqlstate::INVALID_TABLE_DEFINITION => ddl.at(error, create.name.location),
+            // A table of the catalog's schemas is refused later, in PostgreSQL.
+            sqlstate::INSUFFICIENT_PRIVILEGE if error.fields().detail.is_none() => ddl.at(error, create.name.location),
             _ => error,
         })?;
     if create.on_commit != OnCommit::PreserveRows && persistence != Persistence::Temporary {

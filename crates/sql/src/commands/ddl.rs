@@ -11,8 +11,8 @@ use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
 use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type, named_type};
-use crate::catalogs::class;
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
+use crate::catalogs::{DATABASE_OID, class};
 use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;
@@ -400,13 +400,19 @@ impl<'a> Ddl<'a> {
             TablePersistence::Temporary => Persistence::Temporary,
         };
         match name.schema.as_deref() {
-            Some("pg_temp") => Ok((super::temporary::schema(self)?, Persistence::Temporary)),
+            Some("pg_temp") => {
+                let schema = super::temporary::schema(self)?;
+                self.lasting_in(schema, lasting)
+            }
             Some(schema) if self.is_foreign_temporary(schema) => {
                 let message = "cannot create relations in temporary schemas of other sessions";
                 Err(self.at(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message), name.location))
             }
             Some(schema) if is_temporary => {
-                self.view().schema_named(schema)?;
+                let oid = self.view().schema_named(schema)?;
+                if self.is_own_temporary(oid) {
+                    return self.lasting_in(oid, lasting);
+                }
                 Err(Error::new(
                     sqlstate::INVALID_TABLE_DEFINITION,
                     "cannot create temporary relation in non-temporary schema",
@@ -421,14 +427,38 @@ impl<'a> Ddl<'a> {
                     return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
                         .detail("System catalog modifications are currently disallowed."));
                 }
-                Ok((oid, lasting))
+                self.lasting_in(oid, lasting)
             }
-            None => Ok((self.current_schema()?, lasting)),
+            None => {
+                let schema = self.current_schema()?;
+                self.lasting_in(schema, lasting)
+            }
         }
     }
 
+    /// Whether a schema is the session's own temporary one.
+    fn is_own_temporary(&self, schema: Oid) -> bool {
+        self.state.temporary_schema.get() == Some(schema)
+    }
+
+    /// A schema, and how lasting a relation there is: all that is in the session's own temporary schema is temporary.
+    fn lasting_in(&self, schema: Oid, lasting: Persistence) -> Result<(Oid, Persistence)> {
+        if !self.is_own_temporary(schema) {
+            return Ok((schema, lasting));
+        }
+        if lasting == Persistence::Unlogged {
+            let message = "only temporary relations may be created in temporary schemas";
+            return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
+        Ok((schema, Persistence::Temporary))
+    }
+
     /// The schema that a new object that is no relation goes to, locked against being dropped until the transaction ends.
-    pub fn object_schema(&self, name: &QualifiedName) -> Result<Oid> {
+    pub fn object_schema(&mut self, name: &QualifiedName) -> Result<Oid> {
+        if name.schema.as_deref() == Some("pg_temp") || name.schema.is_none() && self.view().creates_in_temporary() {
+            self.check_database(name)?;
+            return super::temporary::schema(self);
+        }
         let find = || self.find_object_schema(name);
         self.find_held(LockMode::AccessShare, find, |schema| Some(*schema))
     }
@@ -445,7 +475,7 @@ impl<'a> Ddl<'a> {
                 }
                 Ok(oid)
             }
-            None => self.current_schema(),
+            None => self.current_schema_there_is(),
         }
     }
 
@@ -463,17 +493,34 @@ impl<'a> Ddl<'a> {
 
     /// 42501 if nothing may be made in the schema.
     fn require_create(&self, schema: Oid) -> Result<()> {
-        if self.state.is_superuser() {
-            return Ok(());
-        }
+        self.require_create_as(schema, self.owner())
+    }
+
+    /// 42501 if `role` may make nothing in the schema. A role that may make temporary tables may make anything in the session's own
+    /// temporary schema.
+    pub fn require_create_as(&self, schema: Oid, role: Oid) -> Result<()> {
         let catalog = self.catalog();
         match Subject::find(&catalog, schema) {
-            Some(schema) => schema.require(&catalog, self.owner(), Privileges::CREATE),
+            Some(subject) if self.is_own_temporary(schema) => {
+                let database = Subject::find(&catalog, DATABASE_OID);
+                let is_allowed = database
+                    .is_none_or(|database| database.privileges_of(&catalog, role).contains(Privileges::TEMPORARY));
+                if is_allowed { Ok(()) } else { Err(subject.denied()) }
+            }
+            Some(subject) => subject.require(&catalog, role, Privileges::CREATE),
             None => Ok(()),
         }
     }
 
-    fn current_schema(&self) -> Result<Oid> {
+    fn current_schema(&mut self) -> Result<Oid> {
+        if self.view().creates_in_temporary() {
+            return super::temporary::schema(self);
+        }
+        self.current_schema_there_is()
+    }
+
+    /// The schema that new objects go to, if it needn't be made.
+    fn current_schema_there_is(&self) -> Result<Oid> {
         match self.view().current_schema() {
             Some(PG_CATALOG_SCHEMA | INFORMATION_SCHEMA) => {
                 Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, "permission denied for schema pg_catalog"))

@@ -227,7 +227,7 @@ pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<Fu
     let view = ddl.view();
     let schemas = match &object.name.schema {
         Some(schema) => vec![view.schema_named(schema)?],
-        None => view.path().to_vec(),
+        None => view.function_path(),
     };
     let named: Vec<Arc<FunctionDef>> =
         schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &object.name.name)).cloned().collect();

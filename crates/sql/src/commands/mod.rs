@@ -264,7 +264,7 @@ pub fn procedure_named(state: &SessionState, call: &tree::FunctionCall) -> Resul
     let view = state.catalog();
     let schemas = match &call.name.schema {
         Some(schema) => vec![view.schema_named(schema)?],
-        None => view.path().to_vec(),
+        None => view.function_path(),
     };
     let fits = |function: &&Arc<engine::catalog::FunctionDef>| {
         let Some(places) = argument_places(function, call) else { return false };

@@ -180,8 +180,7 @@ fn becomes_owner(ddl: &Ddl<'_>, name: &RoleName, schema: Option<Oid>) -> Result<
     let role = ddl.role(name)?;
     let catalog = ddl.catalog();
     if ddl.state.is_superuser() || crate::privileges::is_member(&catalog, ddl.owner(), role) {
-        let schema = schema.and_then(|schema| Subject::find(&catalog, schema));
-        return schema.map_or(Ok(()), |schema| schema.require(&catalog, role, Privileges::CREATE));
+        return schema.map_or(Ok(()), |schema| ddl.require_create_as(schema, role));
     }
     let shown = catalog.role(role).map_or("", |role| role.name.as_str());
     Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be member of role \"{shown}\"")))

@@ -306,7 +306,7 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
     Ok(UtilityOutput::tag(tag))
 }
 
-fn target_schema(ddl: &Ddl<'_>, old: Oid, new: &Name) -> Result<Oid> {
+fn target_schema(ddl: &mut Ddl<'_>, old: Oid, new: &Name) -> Result<Oid> {
     let schema = ddl.object_schema(&QualifiedName {
         catalog: None,
         schema: Some(new.clone()),
@@ -320,7 +320,7 @@ fn target_schema(ddl: &Ddl<'_>, old: Oid, new: &Name) -> Result<Oid> {
     Ok(schema)
 }
 
-fn move_relation(ddl: &Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
+fn move_relation(ddl: &mut Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
     let catalog = ddl.catalog();
     let (oid, old) = match found {
         Found::Table(table) => (table.oid, table.schema),

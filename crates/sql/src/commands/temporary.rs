@@ -16,17 +16,18 @@ use crate::tree::OnCommit;
 pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
     ddl.state.refuse_if_restricted("create temporary table")?;
     let catalog = ddl.catalog();
+    // A transaction that made it may have been rolled back.
+    if let Some(oid) = ddl.state.temporary_schema.get()
+        && catalog.schema(oid).is_some()
+    {
+        ddl.require_create_as(oid, ddl.owner())?;
+        return Ok(oid);
+    }
     if let Some(database) = Subject::find(&catalog, DATABASE_OID)
         && !database.privileges_of(&catalog, ddl.owner()).contains(Privileges::TEMPORARY)
     {
         let message = format!("permission denied to create temporary tables in database \"{}\"", database.name());
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-    }
-    // A transaction that made it may have been rolled back.
-    if let Some(oid) = ddl.state.temporary_schema.get()
-        && catalog.schema(oid).is_some()
-    {
-        return Ok(oid);
     }
     let name = format!("{TEMPORARY_SCHEMA_PREFIX}{}", ddl.state.info.number);
     let oid = match catalog.schema_by_name(&name) {

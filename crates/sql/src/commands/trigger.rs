@@ -213,7 +213,7 @@ fn trigger_function(ddl: &Ddl<'_>, create: &CreateTrigger) -> Result<Oid> {
     }
     let schemas = match &create.function.schema {
         Some(schema) => vec![view.schema_named(schema)?],
-        None => view.path().to_vec(),
+        None => view.function_path(),
     };
     let mut named = schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &create.function.name));
     let found = named.find(|function| {
@@ -436,7 +436,7 @@ pub fn definition(
     let function = view.catalog().function(def.function).map_or_else(builtin, |function| {
         let name = quote_identifier(&function.name);
         let is_found = view
-            .path()
+            .function_path()
             .iter()
             .find_map(|schema| view.catalog().functions_named(*schema, &function.name).next().map(|found| found.oid));
         if is_found == Some(function.oid) {

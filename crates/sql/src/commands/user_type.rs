@@ -41,7 +41,7 @@ impl Names for ValueOf {
 }
 
 /// CREATE TYPE ... AS ENUM
-pub(super) fn create_enum(ddl: &Ddl<'_>, name: &QualifiedName, labels: &[String]) -> Result<UtilityOutput> {
+pub(super) fn create_enum(ddl: &mut Ddl<'_>, name: &QualifiedName, labels: &[String]) -> Result<UtilityOutput> {
     let schema = free_name(ddl, name)?;
     let oid = ddl.allocate_oid();
     let mut made: Vec<(i64, String)> = Vec::with_capacity(labels.len());
@@ -77,7 +77,7 @@ fn check_label(label: &str) -> Result<()> {
 
 /// CREATE TYPE ... AS (...)
 pub(super) fn create_composite(
-    ddl: &Ddl<'_>,
+    ddl: &mut Ddl<'_>,
     name: &QualifiedName,
     columns: &[ColumnDefinition],
 ) -> Result<UtilityOutput> {
@@ -121,7 +121,7 @@ pub(super) fn create_composite(
 }
 
 /// CREATE DOMAIN
-pub(super) fn create_domain(ddl: &Ddl<'_>, create: &CreateDomain) -> Result<UtilityOutput> {
+pub(super) fn create_domain(ddl: &mut Ddl<'_>, create: &CreateDomain) -> Result<UtilityOutput> {
     let schema = free_name(ddl, &create.name)?;
     let base = ddl.usable_type(&create.type_name)?;
     if types::type_shape(&ddl.view(), base.oid).is_some_and(|shape| shape.category == Category::Pseudo) {
@@ -227,7 +227,7 @@ fn value_as_column(expr: &mut Expr) {
 }
 
 /// The schema for a new type: 42710 if it has a type of this name.
-fn free_name(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Oid> {
+fn free_name(ddl: &mut Ddl<'_>, name: &QualifiedName) -> Result<Oid> {
     let schema = ddl.object_schema(name)?;
     ddl.engine().lock_name(schema, &name.name)?;
     if user_types::plainly_named(&ddl.catalog(), schema, &name.name).is_some() {

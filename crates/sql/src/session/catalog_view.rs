@@ -111,9 +111,20 @@ impl CatalogView {
         &self.0.path
     }
 
+    /// Schemas in the order in which names of functions are looked up: those of temporary ones count only with their schema.
+    pub fn function_path(&self) -> Vec<Oid> {
+        self.0.path.iter().copied().filter(|schema| Some(*schema) != self.0.temporary).collect()
+    }
+
     /// The schemas of `current_schemas(false)`.
     pub fn explicit_path(&self) -> &[Oid] {
         &self.0.explicit_path
+    }
+
+    /// Whether new objects go to the session's temporary schema, which may have to be made yet: it is the first in `search_path`.
+    pub fn creates_in_temporary(&self) -> bool {
+        let first = || split_names(&self.0.path_text).into_iter().next();
+        self.0.path_text.contains("pg_temp") && first().is_some_and(|name| name == "pg_temp")
     }
 
     /// Where new objects go.
@@ -187,6 +198,14 @@ impl CatalogView {
         }
     }
 
+    /// The schemas in which a function of this name is looked for.
+    fn schemas_of_functions(&self, schema: Option<&str>) -> Vec<Oid> {
+        match schema {
+            Some(schema) => self.schema_named(schema).into_iter().collect(),
+            None => self.function_path(),
+        }
+    }
+
     /// A name, qualified unless the bare name finds the same.
     fn qualified(&self, schema: Oid, name: &str, is_visible: bool) -> String {
         let name = quote_identifier(name);
@@ -248,7 +267,7 @@ impl CatalogLookup for CatalogView {
     }
 
     fn user_functions(&self, schema: Option<&str>, name: &str) -> Vec<UserFunction> {
-        self.schemas_of(schema)
+        self.schemas_of_functions(schema)
             .into_iter()
             .flat_map(|schema| self.0.catalog.functions_named(schema, name))
             .map(|function| describe_function(self, function))
@@ -306,7 +325,7 @@ impl CatalogLookup for CatalogView {
             RegKind::Role => self.0.catalog.role_by_name(bare).map(|role| role.oid),
             RegKind::Proc => {
                 let mut found = self
-                    .schemas_of(schema)
+                    .schemas_of_functions(schema)
                     .into_iter()
                     .flat_map(|schema| self.0.catalog.functions_named(schema, bare))
                     .map(|function| function.oid);

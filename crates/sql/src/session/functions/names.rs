@@ -54,7 +54,7 @@ fn function_is_visible(run: &Run<'_, '_>, wanted: Oid) -> Result<Value> {
     };
     let own = inputs(def);
     let catalog = run.catalog.catalog();
-    let nearest = run.catalog.path().iter().find_map(|schema| {
+    let nearest = run.catalog.function_path().iter().find_map(|schema| {
         catalog.functions_named(*schema, &def.name).find(|other| inputs(other) == own).map(|other| other.oid)
     });
     Ok(Value::Bool(nearest == Some(wanted)))
