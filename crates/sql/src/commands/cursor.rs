@@ -1,8 +1,8 @@
 //! Cursors.
 //!
-//! A cursor runs under the snapshot of its DECLARE. It keeps the rows it has given if it was declared SCROLL; one that
+//! A cursor runs under the snapshot of its DECLARE or OPEN. It keeps the rows it has given if it was declared SCROLL; one that
 //! did not say goes back by beginning again under the same snapshot. A holdable one gathers all its rows when its
-//! transaction commits.
+//! transaction commits. A query of PL/pgSQL that changes rows is run to its end when its first row is wanted.
 
 use std::sync::Arc;
 
@@ -17,7 +17,10 @@ use crate::executor::{
 };
 use crate::plan::{Node, Plan, StatementKind};
 use crate::session::planning::Environment;
-use crate::session::{Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, new_run};
+use crate::session::{
+    Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, new_run, query_plan,
+    refuse_read_only,
+};
 use crate::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, LockStrength, Statement, With};
 use crate::types::Value;
 
@@ -40,7 +43,7 @@ pub struct Cursor {
     position: u64,
     current: Option<Vec<Value>>,
     scroll: Option<bool>,
-    /// WITH HOLD
+    /// WITH HOLD, or kept by a loop beyond the end of its transaction.
     pub hold: bool,
     /// A FETCH raised an error, after which nobody knows where it stands.
     pub has_failed: bool,
@@ -90,6 +93,12 @@ impl Source {
         state.engine().pop_snapshot();
         Ok(Source { running, snapshot })
     }
+
+    /// The same with the snapshot of the statement in progress.
+    fn begin_within(state: &SessionState, planned: &Arc<Planned>) -> Result<Source> {
+        let running = Running::start(planned)?;
+        Ok(Source { running, snapshot: state.engine().keep_snapshot() })
+    }
 }
 
 impl Cursor {
@@ -117,6 +126,50 @@ impl Cursor {
     pub(crate) fn begin(state: &SessionState, planned: &Arc<Planned>, parameters: Vec<Value>) -> Result<Cursor> {
         let Source { running, snapshot } = Source::begin(state, planned)?;
         Ok(Cursor::of_portal(Arc::clone(planned), parameters, running, snapshot, 0))
+    }
+
+    /// A cursor of a function, of a query whose locks are taken. `sees_changes`: of what was done until now, as volatile functions do.
+    ///
+    /// # Errors
+    /// Those of taking a snapshot.
+    pub(crate) fn of_function(
+        state: &SessionState,
+        planned: &Arc<Planned>,
+        parameters: Vec<Value>,
+        scroll: Option<bool>,
+        sees_changes: bool,
+    ) -> Result<Cursor> {
+        let source = if sees_changes { Source::begin(state, planned)? } else { Source::begin_within(state, planned)? };
+        let is_scrollable = scroll.unwrap_or_else(|| goes_backwards(planned));
+        Ok(Cursor::of_source(source, planned, parameters, scroll == Some(true), is_scrollable))
+    }
+
+    /// A cursor before its first row.
+    fn of_source(
+        source: Source,
+        planned: &Arc<Planned>,
+        parameters: Vec<Value>,
+        keeps_rows: bool,
+        is_scrollable: bool,
+    ) -> Cursor {
+        Cursor {
+            parameters,
+            source: Some(source),
+            taken: 0,
+            is_over: false,
+            keeps_rows: keeps_rows || !planned.statement.is_read_only,
+            ..Cursor::of_rows(Arc::clone(planned), RowStore::default(), Some(is_scrollable))
+        }
+    }
+
+    /// Whether its rows are those of a query that changes nothing.
+    pub(crate) fn is_of_plain_query(&self) -> bool {
+        self.planned.statement.is_read_only && query_plan(&self.planned).is_ok()
+    }
+
+    /// Whether it goes backwards.
+    pub(crate) fn is_scrollable(&self) -> bool {
+        self.scroll != Some(false)
     }
 
     /// A cursor that goes on with a plan that has given so many rows, to be read forward.
@@ -171,16 +224,23 @@ impl Cursor {
             return Ok(());
         }
         let Some(source) = &mut self.source else { return Ok(()) };
+        let changes_rows = !self.planned.statement.is_read_only;
+        refuse_read_only(state, &self.planned.statement)?;
         // It may be fetched from in the middle of another statement.
         state.engine().push_snapshot()?;
-        state.engine().enter_snapshot(&source.snapshot);
+        if changes_rows {
+            // All is done at once, and sees what was done until now.
+            state.engine().push_snapshot().inspect_err(|_| state.engine().pop_snapshot())?;
+        } else {
+            state.engine().enter_snapshot(&source.snapshot);
+        }
         let first_check = state.next_check.get();
         let (taken, is_over, keeps_rows, rows) = (&mut self.taken, &mut self.is_over, self.keeps_rows, &mut self.rows);
         let parameters = &self.parameters;
         let result = source.running.with_dependent_mut(|_, execution| -> Result<()> {
             let mut run = new_run(state, client, parameters, &mut execution.locals);
             let limit_bytes = sort_memory_bytes(&run);
-            while *taken < number {
+            while *taken < number || changes_rows {
                 if !execution.root.next(&mut run)? {
                     *is_over = true;
                     break;
@@ -190,7 +250,7 @@ impl Cursor {
                 if keeps_rows {
                     rows.push(row, limit_bytes, &run)?;
                 }
-                if *taken > from {
+                if *taken > from && *taken <= number {
                     given.push(row, state)?;
                 }
             }
@@ -367,6 +427,19 @@ impl Cursor {
         }
     }
 
+    /// Gathers its rows at once.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub(crate) fn gather(&mut self, state: &SessionState, client: &mut dyn Client) -> Result<()> {
+        self.keeps_rows = true;
+        let gathered = self.skip_to(state, u64::MAX, client);
+        if let Some(snapshot) = self.end() {
+            state.engine().release_snapshot(snapshot);
+        }
+        gathered
+    }
+
     /// Gathers its rows, since its transaction ends.
     pub fn hold_rows(&mut self, state: &SessionState, client: &mut dyn Client) -> Result<()> {
         if self.source.is_none() {
@@ -487,22 +560,9 @@ pub fn declare(
     let source = Source::begin(state, &planned)?;
     // One that did not say may go back where that makes nothing happen twice.
     let is_scrollable = !locks_rows && declare.scroll.unwrap_or_else(|| goes_backwards(&planned));
-    let cursor = Cursor {
-        source: Some(source),
-        planned: Arc::clone(&planned),
-        parameters: parameters.to_vec(),
-        rows: RowStore::default(),
-        reader: StoreReader::default(),
-        first: 1,
-        keeps_rows: declare.scroll == Some(true),
-        taken: 0,
-        is_over: false,
-        position: 0,
-        current: None,
-        scroll: Some(is_scrollable),
-        hold: declare.hold,
-        has_failed: false,
-    };
+    let keeps_rows = declare.scroll == Some(true);
+    let mut cursor = Cursor::of_source(source, &planned, parameters.to_vec(), keeps_rows, is_scrollable);
+    cursor.hold = declare.hold;
     let (statement, formats) = (Arc::clone(text), Formats::default());
     let opening = Opening { statement, formats, is_binary: declare.binary, is_scrollable };
     state.open_cursor(&declare.name, cursor, opening);
@@ -510,7 +570,7 @@ pub fn declare(
 }
 
 /// Whether PostgreSQL would run the plan backwards, and calls a cursor that did not say scrollable.
-pub(crate) fn goes_backwards(planned: &Planned) -> bool {
+fn goes_backwards(planned: &Planned) -> bool {
     fn goes(plan: &Plan) -> bool {
         match &plan.node {
             Node::SeqScan(_)

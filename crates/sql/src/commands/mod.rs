@@ -51,7 +51,6 @@ pub(crate) mod volatility;
 
 pub use class::{StatementClass, activity, class_of};
 pub use copy::fuzz_copy;
-pub(crate) use cursor::goes_backwards;
 pub use cursor::{Cursor, Given};
 pub(crate) use explain::{AutoExplain, Watched};
 pub use parameters::parameter_types;

@@ -1,19 +1,18 @@
 //! Cursors in functions.
 //!
-//! OPEN gathers the rows, which are then there for whoever knows the cursor's name, until the transaction ends.
+//! OPEN makes a cursor of the session, which is there for whoever knows its name until the transaction ends. A loop over a query has one
+//! of its own, and asks it for rows as it needs them.
 
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 
-use super::expression::evaluate;
+use super::expression::{evaluate, open_dynamic, open_statement, told_from};
 use super::frame::{Frame, cast};
-use super::interpret::{
-    Columns, Flow, after_round, columns_of, gather_planned, gather_query, run_statements, set_found,
-};
+use super::interpret::{Flow, after_round, columns_of, dynamic, run_statements, set_found};
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
 use crate::client::Formats;
-use crate::commands::{Cursor, Given, goes_backwards};
+use crate::commands::{Cursor, Given};
 use crate::executor::{Run, StoreReader};
 use crate::session::Opening;
 use crate::tree::{Fetch, FetchDirection, Name};
@@ -86,27 +85,52 @@ pub fn open(
     if name.is_empty() || run.state.is_name_taken(&name) {
         return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
     }
-    let (planned, rows, statement) = match (source, &bound) {
-        (Some(source), _) => gather_planned(source, true, frame, run)?,
+    let scroll = scroll.or_else(|| bound.as_ref().and_then(|bound| bound.scroll));
+    let (mut opened, statement) = match (source, &bound) {
+        (Some(source), _) => open_source(source, scroll, true, frame, run)?,
         (None, Some(bound)) => {
             bind_arguments(bound, arguments, frame, run)?;
-            let (planned, rows) = gather_query(&bound.query, frame, run)?;
-            (planned, rows, Arc::clone(&bound.query.text))
+            (open_statement(&bound.query, scroll, frame, run)?, Arc::clone(&bound.query.text))
         }
         (None, None) => return Err(Error::new(sqlstate::SYNTAX_ERROR, "an unbound cursor needs a query")),
     };
-    let scroll = scroll.or_else(|| bound.as_ref().and_then(|bound| bound.scroll));
-    let is_scrollable = scroll.unwrap_or_else(|| goes_backwards(&planned));
-    let opening = Opening { statement, formats: Formats::default(), is_binary: false, is_scrollable };
-    run.state.open_cursor(&name, Cursor::of_rows(planned, rows, Some(is_scrollable)), opening);
+    // Nobody but the trigger's own function can read its transition tables.
+    if frame.transition_tables.is_some() {
+        opened.gather(run.state, &mut *run.client)?;
+    }
+    keep(&name, opened, statement, run);
     if current.is_null() {
         frame.assign(cursor, Value::text(&name), SqlType::TEXT, run)?;
     }
     Ok(())
 }
 
+/// A cursor over what a source gives, and the text of its query.
+fn open_source(
+    source: &RowSource,
+    scroll: Option<bool>,
+    is_cursor: bool,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<(Cursor, Arc<str>)> {
+    match source {
+        RowSource::Query(query) => Ok((open_statement(query, scroll, frame, run)?, Arc::clone(&query.text))),
+        RowSource::Dynamic { text, parameters } => {
+            let dynamic = dynamic(text, parameters, is_cursor, frame, run)?;
+            Ok((open_dynamic(&dynamic, scroll, frame, run)?, Arc::from(dynamic.text)))
+        }
+    }
+}
+
+/// Makes a cursor one of the session's.
+fn keep(name: &str, cursor: Cursor, statement: Arc<str>, run: &Run<'_, '_>) {
+    let is_scrollable = cursor.is_scrollable();
+    let opening = Opening { statement, formats: Formats::default(), is_binary: false, is_scrollable };
+    run.state.open_cursor(name, cursor, opening);
+}
+
 /// The next number in the names of cursors without a name. Loops over queries use numbers, too.
-pub(super) fn count_unnamed(run: &Run<'_, '_>) -> u32 {
+fn count_unnamed(run: &Run<'_, '_>) -> u32 {
     let number = run.state.unnamed_cursors.get().wrapping_add(1);
     run.state.unnamed_cursors.set(number);
     number
@@ -154,10 +178,11 @@ pub fn fetch(
         Fetched::Relative(count) => (FetchDirection::Relative, count_of(Some(count), frame, run)?),
     };
     let fetch = Fetch { direction, count, cursor: Name::from(name.as_str()), is_move: into.is_none() };
-    let (columns, given) = fetch_rows(&fetch, run)?;
+    let given = fetch_rows(&fetch, frame, run)?;
     match into {
         None => set_found(given.count, frame),
         Some(target) => {
+            let columns = run.state.with_cursor(&name, |cursor| Ok(columns_of(cursor.planned())))?;
             let mut reader = StoreReader::default();
             let first = if given.count > 0 { Some(reader.read(&given.rows, 0)?) } else { None };
             frame.assign_columns(target, &columns, first, run)?;
@@ -167,12 +192,11 @@ pub fn fetch(
     Ok(())
 }
 
-fn fetch_rows(fetch: &Fetch, run: &mut Run<'_, '_>) -> Result<(Columns, Given)> {
+fn fetch_rows(fetch: &Fetch, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<Given> {
     let state = run.state;
-    state.with_cursor(&fetch.cursor, |cursor| {
-        let given = cursor.fetch(state, fetch, &mut *run.client)?;
-        Ok((columns_of(cursor.planned()), given))
-    })
+    let fetch_from =
+        |run: &mut Run<'_, '_>| state.with_cursor(&fetch.cursor, |cursor| cursor.fetch(state, fetch, &mut *run.client));
+    told_from(frame, None, run, fetch_from)
 }
 
 /// CLOSE.
@@ -198,32 +222,84 @@ pub fn run_loop(
 ) -> Result<Flow> {
     open(cursor, None, None, arguments, frame, run)?;
     let name = name_of(cursor, frame, run)?;
-    let fetch =
-        Fetch { direction: FetchDirection::Forward, count: 1, cursor: Name::from(name.as_str()), is_move: false };
-    let mut found = false;
+    run_rounds((label, &name), variable, body, (1, 1), frame, run)
+}
+
+/// FOR over a query. Where it may not end the transaction it asks for several rows at once, as PostgreSQL does.
+///
+/// # Errors
+/// Those of the query and of the loop's body.
+pub fn run_query_loop(
+    label: Option<&str>,
+    target: usize,
+    source: &RowSource,
+    body: &[Statement],
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Flow> {
+    let (opened, statement) = open_source(source, Some(false), false, frame, run)?;
+    let name = unused_name(run);
+    keep(&name, opened, statement, run);
+    let counts = if frame.may_end_transaction { (1, 1) } else { ROWS_AT_ONCE };
+    run_rounds((label, &name), target, body, counts, frame, run)
+}
+
+/// How many rows a loop asks for at first, and then each time.
+const ROWS_AT_ONCE: (i64, i64) = (10, 50);
+
+/// The rounds of a loop over an open cursor, which ends with the loop.
+fn run_rounds(
+    (label, name): (Option<&str>, &str),
+    target: usize,
+    body: &[Statement],
+    counts: (i64, i64),
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Flow> {
     let state = run.state;
-    let mut rounds = || -> Result<Flow> {
-        loop {
+    let mut found = false;
+    // A COMMIT in the loop leaves its cursor open, and nobody closes it meanwhile.
+    state.looped_cursors.borrow_mut().push(name.to_owned());
+    let end = run_pinned((label, name), target, body, counts, &mut found, frame, run);
+    state.looped_cursors.borrow_mut().pop();
+    state.forget_cursor(name);
+    let end = end?;
+    frame.values[frame.function.found] = Value::Bool(found);
+    Ok(end)
+}
+
+fn run_pinned(
+    (label, name): (Option<&str>, &str),
+    target: usize,
+    body: &[Statement],
+    (mut count, next_count): (i64, i64),
+    found: &mut bool,
+    frame: &mut Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Flow> {
+    let cursor = Name::from(name);
+    let describe = |cursor: &mut Cursor| Ok((cursor.is_of_plain_query(), columns_of(cursor.planned())));
+    let (is_plain, columns) = run.state.with_cursor(name, describe)?;
+    loop {
+        let fetch = Fetch { direction: FetchDirection::Forward, count, cursor: cursor.clone(), is_move: false };
+        let given = fetch_rows(&fetch, frame, run)?;
+        if given.count == 0 && !*found {
+            frame.assign_columns(target, &columns, None, run)?;
+        }
+        if given.count == 0 {
+            return Ok(Flow::Next);
+        }
+        *found = true;
+        let mut reader = StoreReader::default();
+        for index in 0..given.rows.len() {
             sync::yield_point()?;
-            let (columns, given) = fetch_rows(&fetch, run)?;
-            if given.count == 0 {
-                return Ok(Flow::Next);
-            }
-            found = true;
-            let mut reader = StoreReader::default();
-            frame.assign_columns(variable, &columns, Some(reader.read(&given.rows, 0)?), run)?;
-            let flow = run_statements(body, frame, run)?;
+            frame.assign_columns(target, &columns, Some(reader.read(&given.rows, index)?), run)?;
+            let mut round = |run: &mut Run<'_, '_>| run_statements(body, frame, run);
+            let flow = if is_plain { round(run) } else { super::transaction::unholdable(run, round) }?;
             if let Some(flow) = after_round(flow, label) {
                 return Ok(flow);
             }
         }
-    };
-    // A COMMIT in the loop leaves its cursor open.
-    state.looped_cursors.borrow_mut().push(name.clone());
-    let end = rounds();
-    state.looped_cursors.borrow_mut().pop();
-    let end = end?;
-    state.forget_cursor(&name);
-    frame.values[frame.function.found] = Value::Bool(found);
-    Ok(end)
+        count = next_count;
+    }
 }

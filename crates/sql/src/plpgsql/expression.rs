@@ -6,15 +6,18 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 
 use super::frame::Frame;
+use super::interpret::gather_rows;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
 use crate::binder::{Parameters, VariableConflict, VariableNames};
+use crate::commands::Cursor;
 use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, SessionState, query_plan};
-use crate::tree::{Name, Statement};
+use crate::tree::{Name, ParsedStatement, Statement};
 use crate::types::{SqlType, Value, oids};
 
 /// The names that a function's variables have in its statements.
@@ -223,7 +226,7 @@ fn described(expression: &Expression) -> (&'static str, &Arc<str>) {
 }
 
 /// Runs `work`, what is told meanwhile having this statement of the function in its context.
-fn told_from<T>(
+pub(super) fn told_from<T>(
     frame: &Frame<'_>,
     statement: Option<(&'static str, &Arc<str>)>,
     run: &mut Run<'_, '_>,
@@ -553,6 +556,98 @@ fn run_utility(
     Ok(count)
 }
 
+/// A statement whose plan gives no rows can't be a cursor's: 42P11 if that is so.
+fn require_rows(planned: &Planned) -> Result<()> {
+    if planned.gives_rows() {
+        return Ok(());
+    }
+    let what = match (&planned.statement.kind, planned.statement.command) {
+        (StatementKind::Utility(utility), _) => crate::commands::tag_of(utility),
+        (_, Command::Insert) => "INSERT".into(),
+        (_, Command::Update) => "UPDATE".into(),
+        (_, Command::Delete) => "DELETE".into(),
+        (_, Command::Merge) => "MERGE".into(),
+        (_, Command::Select | Command::Utility) => "SELECT".into(),
+    };
+    Err(Error::new(sqlstate::INVALID_CURSOR_DEFINITION, format!("cannot open {what} query as cursor")))
+}
+
+/// Opens a cursor over a planned query whose locks are taken.
+fn open_planned(
+    planned: &Arc<Planned>,
+    parameters: Vec<Value>,
+    scroll: Option<bool>,
+    frame: &Frame<'_>,
+    run: &Run<'_, '_>,
+) -> Result<Cursor> {
+    let locks_rows = || planned.statement.locks.iter().any(|(_, mode)| *mode == LockMode::RowShare);
+    if scroll == Some(true) && planned.statement.is_read_only && locks_rows() {
+        return Err(Error::unsupported("DECLARE SCROLL CURSOR ... FOR UPDATE/SHARE is not supported")
+            .detail("Scrollable cursors must be READ ONLY."));
+    }
+    Cursor::of_function(run.state, planned, parameters, scroll, frame.function.is_volatile)
+}
+
+/// Opens a cursor over a statement of the body, which gives its rows as they are wanted; those of a utility statement are there at once.
+///
+/// # Errors
+/// Those of planning it and of taking its locks; 42P11 if it gives no rows.
+pub fn open_statement(
+    expression: &Expression,
+    scroll: Option<bool>,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Cursor> {
+    let plan = plan(expression, frame, run)?;
+    require_rows(&plan.planned)?;
+    if matches!(plan.planned.statement.kind, StatementKind::Utility(_)) {
+        let gathered = gather_rows(run, |run, on_plan, on_row| run_statement(expression, frame, run, on_plan, on_row))?;
+        return Ok(Cursor::of_rows(plan.planned, gathered.1, scroll.or(Some(false))));
+    }
+    let plan = locked(plan, expression, frame, run)?;
+    let open = |run: &mut Run<'_, '_>| {
+        refuse_change(&plan.planned, frame)?;
+        open_planned(&plan.planned, parameters_of(&plan, frame)?.into_owned(), scroll, frame, run)
+    };
+    told_from(frame, Some(described(expression)), run, open).map_err(|error| within(error, expression))
+}
+
+/// Opens a cursor over a text made at run time, as [`open_statement`] does.
+///
+/// # Errors
+/// Those of [`open_statement`]; 42P11 for several statements.
+pub fn open_dynamic(
+    dynamic: &Dynamic,
+    scroll: Option<bool>,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Cursor> {
+    let what = "SQL statement";
+    let text: Arc<str> = Arc::from(dynamic.text.as_str());
+    let refused = |message: String| Err(Error::new(sqlstate::INVALID_CURSOR_DEFINITION, message));
+    match dynamic.statements(run.state)?.as_deref() {
+        Some([ParsedStatement { statement: Statement::Transaction(command), .. }]) => {
+            return refused(format!("cannot open {} query as cursor", command.name()));
+        }
+        None | Some([_]) => {}
+        Some(_) => return refused("cannot open multi-query plan as cursor".to_owned()),
+    }
+    let (types, values) = dynamic.parameters();
+    let plan = |run: &mut Run<'_, '_>| plan_dynamic(&text, &types, dynamic.is_cursor, frame, run);
+    let planned =
+        told_from(frame, Some((what, &text)), run, plan).map_err(|error| in_text(error, what, &dynamic.text))?;
+    require_rows(&planned)?;
+    if matches!(planned.statement.kind, StatementKind::Utility(_)) {
+        let gathered = gather_rows(run, |run, on_plan, on_row| run_dynamic(dynamic, frame, run, on_plan, on_row))?;
+        return Ok(Cursor::of_rows(planned, gathered.1, scroll.or(Some(false))));
+    }
+    let open = |run: &mut Run<'_, '_>| {
+        refuse_change(&planned, frame)?;
+        open_planned(&planned, values, scroll, frame, run)
+    };
+    told_from(frame, Some((what, &text)), run, open).map_err(|error| in_text(error, what, &dynamic.text))
+}
+
 /// A text made at run time.
 pub struct Dynamic {
     /// The text.
@@ -561,6 +656,59 @@ pub struct Dynamic {
     pub parameters: Vec<(Value, SqlType)>,
     /// It is a cursor's query.
     pub is_cursor: bool,
+}
+
+impl Dynamic {
+    /// The types and values of its parameters.
+    fn parameters(&self) -> (Arc<[SqlType]>, Vec<Value>) {
+        let types = self
+            .parameters
+            .iter()
+            .map(|(_, own)| if own.oid == oids::UNKNOWN { SqlType::TEXT } else { *own })
+            .collect();
+        (types, self.parameters.iter().map(|(value, _)| value.clone()).collect())
+    }
+
+    /// The statements of the text; `None` where it can't be read, of which planning tells.
+    ///
+    /// # Errors
+    /// Interruptions.
+    fn statements(&self, state: &SessionState) -> Result<Option<Vec<ParsedStatement>>> {
+        match crate::parser::parse(&self.text, parse_options(state)) {
+            Err(error) if crate::planner::is_interruption(&error) => Err(error),
+            parsed => Ok(parsed.ok()),
+        }
+    }
+}
+
+/// A good plan for a text made at run time, with its locks.
+fn plan_dynamic(
+    text: &Arc<str>,
+    types: &Arc<[SqlType]>,
+    is_cursor: bool,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+) -> Result<Arc<Planned>> {
+    let state = run.state;
+    let plan = |run: &Run<'_, '_>| -> Result<Arc<Planned>> {
+        if frame.transition_tables.is_none() && !is_cursor {
+            return Nested::plan_text(state, text, types);
+        }
+        match plan_apart(text, types, is_cursor, frame, run)? {
+            // The session knows what columns it has.
+            planned if matches!(planned.statement.kind, StatementKind::Utility(_)) => {
+                Nested::plan_text(state, text, types)
+            }
+            planned => Ok(planned),
+        }
+    };
+    let mut planned = plan(run)?;
+    let mut locks = RelationLocks::default();
+    while !matches!(planned.statement.kind, StatementKind::Utility(_)) && !locks.take(state, &planned)? {
+        run.catalog = state.catalog();
+        planned = plan(run)?;
+    }
+    Ok(planned)
 }
 
 /// A plan for a text made at run time, a cursor's or in a trigger's function that can read more tables; it is not kept.
@@ -581,26 +729,16 @@ fn plan_apart(
 /// # Errors
 /// What it raises.
 pub fn run_dynamic(
-    Dynamic { text, parameters, is_cursor }: &Dynamic,
+    dynamic: &Dynamic,
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
     on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
     on_row: &mut OnRow<'_>,
 ) -> Result<u64> {
-    let types: Arc<[SqlType]> = parameters
-        .iter()
-        .map(|(_, sql_type)| if sql_type.oid == oids::UNKNOWN { SqlType::TEXT } else { *sql_type })
-        .collect();
-    let values: Vec<Value> = parameters.iter().map(|(value, _)| value.clone()).collect();
+    let (types, values) = dynamic.parameters();
     let state = run.state;
-    let text: Arc<str> = Arc::from(text.as_str());
-    let parsed = match crate::parser::parse(&text, parse_options(state)) {
-        Err(error) if crate::planner::is_interruption(&error) => return Err(error),
-        // Other errors are reported by planning.
-        parsed => parsed.unwrap_or_default(),
-    };
-    if let [only] = parsed.as_slice()
-        && matches!(only.statement, Statement::Transaction(_))
+    let text: Arc<str> = Arc::from(dynamic.text.as_str());
+    if let Some([ParsedStatement { statement: Statement::Transaction(_), .. }]) = dynamic.statements(state)?.as_deref()
     {
         return Err(Error::unsupported("EXECUTE of transaction commands is not implemented"));
     }
@@ -608,24 +746,7 @@ pub fn run_dynamic(
         return Ok(0);
     }
     let work = |run: &mut Run<'_, '_>| -> Result<u64> {
-        let plan = |run: &Run<'_, '_>| -> Result<Arc<Planned>> {
-            if frame.transition_tables.is_none() && !is_cursor {
-                return Nested::plan_text(state, &text, &types);
-            }
-            match plan_apart(&text, &types, *is_cursor, frame, run)? {
-                // The session knows what columns it has.
-                planned if matches!(planned.statement.kind, StatementKind::Utility(_)) => {
-                    Nested::plan_text(state, &text, &types)
-                }
-                planned => Ok(planned),
-            }
-        };
-        let mut planned = plan(run)?;
-        let mut locks = RelationLocks::default();
-        while !matches!(planned.statement.kind, StatementKind::Utility(_)) && !locks.take(state, &planned)? {
-            run.catalog = state.catalog();
-            planned = plan(run)?;
-        }
+        let planned = plan_dynamic(&text, &types, dynamic.is_cursor, frame, run)?;
         if let StatementKind::Utility(utility) = &planned.statement.kind {
             on_plan(&planned)?;
             return run_utility(utility, &planned, &text, &values, frame, run, on_row);

@@ -182,6 +182,9 @@ pub fn leaving(error: Error, frame: &Frame<'_>) -> Error {
 }
 
 pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
+    // Behind them is what they stand in: a loop's next round may fail, too.
+    let place = (frame.line, frame.activity);
+    let mut end = Flow::Next;
     for statement in statements {
         frame.line = statement.line;
         frame.activity = activity(&statement.kind);
@@ -191,10 +194,14 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
         }
         match run_one(&statement.kind, frame, run)? {
             Flow::Next => {}
-            flow => return Ok(flow),
+            flow => {
+                end = flow;
+                break;
+            }
         }
     }
-    Ok(Flow::Next)
+    (frame.line, frame.activity) = place;
+    Ok(end)
 }
 
 /// Whether a condition holds.
@@ -332,26 +339,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             frame.values[frame.function.found] = Value::Bool(found);
         }
         StatementKind::ForQuery { label, target, source, body } => {
-            super::cursors::count_unnamed(run);
-            let (planned, rows, _) = gather_planned(source, false, frame, run)?;
-            let columns = columns_of(&planned);
-            let changes_rows = planned.statement.command != crate::plan::Command::Select;
-            let mut reader = StoreReader::default();
-            let mut found = false;
-            if rows.len() == 0 {
-                frame.assign_columns(*target, &columns, None, run)?;
-            }
-            for index in 0..rows.len() {
-                found = true;
-                frame.assign_columns(*target, &columns, Some(reader.read(&rows, index)?), run)?;
-                let mut round = |run: &mut Run<'_, '_>| run_statements(body, frame, run);
-                let flow = if changes_rows { super::transaction::unholdable(run, round) } else { round(run) }?;
-                if let Some(end) = after_round(flow, label.as_deref()) {
-                    frame.values[frame.function.found] = Value::Bool(found);
-                    return Ok(end);
-                }
-            }
-            frame.values[frame.function.found] = Value::Bool(found);
+            return super::cursors::run_query_loop(label.as_deref(), *target, source, body, frame, run);
         }
         StatementKind::ForCursor { label, variable, cursor, arguments, body } => {
             return super::cursors::run_loop(label.as_deref(), *variable, *cursor, arguments, body, frame, run);
@@ -429,7 +417,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             frame.rows.push(&[value], sort_memory_bytes(run), run)?;
         }
         StatementKind::ReturnQuery(source) => {
-            let ((planned, rows), text) = gather_source(source, false, frame, run)?;
+            let ((planned, rows), text) = gather_source(source, frame, run)?;
             let columns = planned.map(|planned| columns_of(&planned)).unwrap_or_default();
             let checked = check_result(&columns, frame, run);
             checked.map_err(|error| match source {
@@ -681,45 +669,18 @@ pub(super) fn columns_of(planned: &Planned) -> Columns {
     planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
 }
 
-/// All rows of a query, a cursor's maybe, and its plan.
-pub(super) fn gather_planned(
-    source: &RowSource,
-    is_cursor: bool,
-    frame: &mut Frame<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<(Arc<Planned>, RowStore, Arc<str>)> {
-    let ((planned, rows), text) = gather_source(source, is_cursor, frame, run)?;
-    let none = || Error::new(sqlstate::INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor");
-    Ok((planned.ok_or_else(none)?, rows, text))
-}
-
-/// The same for a query of the body.
-pub(super) fn gather_query(
-    query: &Expression,
-    frame: &Frame<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<(Arc<Planned>, RowStore)> {
-    let (planned, rows) = gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))?;
-    Ok((planned.ok_or_else(|| Error::internal("a cursor without a plan"))?, rows))
-}
-
 /// What a statement gave: its plan, which those without a query don't have, and its rows.
-type Gathered = (Option<Arc<Planned>>, RowStore);
+pub(super) type Gathered = (Option<Arc<Planned>>, RowStore);
 
-/// The same of a source, with the text of its query.
-fn gather_source(
-    source: &RowSource,
-    is_cursor: bool,
-    frame: &mut Frame<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<(Gathered, Arc<str>)> {
+/// All that a source gives, and the text of its query.
+fn gather_source(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Gathered, Arc<str>)> {
     match source {
         RowSource::Query(query) => {
             let gathered = gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))?;
             Ok((gathered, Arc::clone(&query.text)))
         }
         RowSource::Dynamic { text, parameters } => {
-            let dynamic = dynamic(text, parameters, is_cursor, frame, run)?;
+            let dynamic = dynamic(text, parameters, false, frame, run)?;
             let gathered = gather_rows(run, |run, on_plan, on_row| run_dynamic(&dynamic, frame, run, on_plan, on_row))?;
             Ok((gathered, Arc::from(dynamic.text)))
         }
@@ -727,7 +688,7 @@ fn gather_source(
 }
 
 /// Keeps what `statement` gives.
-fn gather_rows<'a, 'p>(
+pub(super) fn gather_rows<'a, 'p>(
     run: &mut Run<'a, 'p>,
     statement: impl FnOnce(&mut Run<'a, 'p>, &mut dyn FnMut(&Arc<Planned>) -> Result<()>, &mut OnRow<'_>) -> Result<u64>,
 ) -> Result<Gathered> {
@@ -814,7 +775,7 @@ pub(super) fn parameter_values(
 }
 
 /// What EXECUTE is to run.
-fn dynamic(
+pub(super) fn dynamic(
     text: &Expression,
     parameters: &[Expression],
     is_cursor: bool,

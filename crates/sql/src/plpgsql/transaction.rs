@@ -1,12 +1,13 @@
 //! COMMIT and ROLLBACK in procedures and DO blocks.
 //!
 //! They are allowed where nothing around the code needs the transaction: in what a CALL or DO of the client runs, and what
-//! that calls by CALL or DO in turn. A loop's rows were gathered before its first round and outlive the transaction.
+//! that calls by CALL or DO in turn. The rows that loops are still to get are gathered first, and outlive the transaction.
 
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 
+use super::expression::told_from;
 use super::frame::Frame;
 use super::tree::StatementKind;
 use crate::executor::Run;
@@ -31,7 +32,10 @@ pub fn end(commit: bool, chain: bool, frame: &Frame<'_>, run: &mut Run<'_, '_>) 
             "cannot perform transaction commands inside a cursor loop that is not read-only",
         ));
     }
-    let result = state.end_within_procedure(commit, chain, &mut *run.client);
+    let result = told_from(frame, None, run, |run| {
+        state.hold_looped_cursors(&mut *run.client)?;
+        state.end_within_procedure(commit, chain, &mut *run.client)
+    });
     refresh(run);
     result
 }
@@ -65,7 +69,7 @@ pub fn ensure_snapshot(kind: &StatementKind, run: &Run<'_, '_>) -> Result<()> {
     if needs_none || engine.is_in_statement() { Ok(()) } else { engine.push_snapshot() }
 }
 
-/// Runs a round of a loop over rows that a change of rows has given.
+/// Runs a round of a loop over rows that something else than a plain query has given.
 ///
 /// # Errors
 /// Those of `round`.

@@ -284,6 +284,23 @@ impl SessionState {
         Ok(true)
     }
 
+    /// Gathers the rows of the cursors that loops are about: the transaction ends within the loops.
+    ///
+    /// # Errors
+    /// Those of their queries.
+    pub(crate) fn hold_looped_cursors(&self, client: &mut dyn Client) -> Result<()> {
+        let names = self.looped_cursors.borrow().clone();
+        for name in &names {
+            self.with_cursor(name, |cursor| {
+                cursor.hold_rows(self, client)?;
+                cursor.hold = true;
+                Ok(())
+            })?;
+            self.place_cursor(name, CursorPlace::Held);
+        }
+        Ok(())
+    }
+
     /// Whether a cursor WITH HOLD was made in this transaction.
     pub(super) fn has_cursor_to_hold(&self) -> bool {
         self.cursor_to_hold().is_some()
