@@ -633,7 +633,7 @@ pub fn open_dynamic(
         Some(_) => return refused("cannot open multi-query plan as cursor".to_owned()),
     }
     let (types, values) = dynamic.parameters();
-    let plan = |run: &mut Run<'_, '_>| plan_dynamic(&text, &types, dynamic.is_cursor, frame, run);
+    let plan = |run: &mut Run<'_, '_>| plan_dynamic((&text, None), &types, dynamic.is_cursor, frame, run);
     let planned =
         told_from(frame, Some((what, &text)), run, plan).map_err(|error| in_text(error, what, &dynamic.text))?;
     require_rows(&planned)?;
@@ -681,24 +681,26 @@ impl Dynamic {
     }
 }
 
-/// A good plan for a text made at run time, with its locks.
+/// A good plan for a text made at run time, with its locks; for one statement of several, if that is given.
 fn plan_dynamic(
-    text: &Arc<str>,
+    (text, tree): (&Arc<str>, Option<&ParsedStatement>),
     types: &Arc<[SqlType]>,
     is_cursor: bool,
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Arc<Planned>> {
     let state = run.state;
+    let plan_here = || match tree {
+        Some(tree) => Nested::plan_uncached(state, text, tree, types),
+        None => Nested::plan_text(state, text, types),
+    };
     let plan = |run: &Run<'_, '_>| -> Result<Arc<Planned>> {
         if frame.transition_tables.is_none() && !is_cursor {
-            return Nested::plan_text(state, text, types);
+            return plan_here();
         }
-        match plan_apart(text, types, is_cursor, frame, run)? {
+        match plan_apart((text, tree), types, is_cursor, frame, run)? {
             // The session knows what columns it has.
-            planned if matches!(planned.statement.kind, StatementKind::Utility(_)) => {
-                Nested::plan_text(state, text, types)
-            }
+            planned if matches!(planned.statement.kind, StatementKind::Utility(_)) => plan_here(),
             planned => Ok(planned),
         }
     };
@@ -713,18 +715,23 @@ fn plan_dynamic(
 
 /// A plan for a text made at run time, a cursor's or in a trigger's function that can read more tables; it is not kept.
 fn plan_apart(
-    text: &Arc<str>,
+    (text, tree): (&Arc<str>, Option<&ParsedStatement>),
     types: &[SqlType],
     is_cursor: bool,
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<Arc<Planned>> {
+    let environment = environment(frame, run.state, is_cursor);
+    let parameters = Parameters::fixed(types.to_vec());
+    if let Some(tree) = tree {
+        return environment.planned(text, &tree.statement, parameters);
+    }
     let mut statements = crate::parser::parse(text, parse_options(run.state))?;
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
-    environment(frame, run.state, is_cursor).planned(text, &tree.statement, Parameters::fixed(types.to_vec()))
+    environment.planned(text, &tree.statement, parameters)
 }
 
-/// Runs a text made at run time.
+/// Runs a text made at run time, of several statements maybe.
 ///
 /// # Errors
 /// What it raises.
@@ -735,37 +742,61 @@ pub fn run_dynamic(
     on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
     on_row: &mut OnRow<'_>,
 ) -> Result<u64> {
-    let (types, values) = dynamic.parameters();
-    let state = run.state;
+    let what = "SQL statement";
     let text: Arc<str> = Arc::from(dynamic.text.as_str());
-    if let Some([ParsedStatement { statement: Statement::Transaction(_), .. }]) = dynamic.statements(state)?.as_deref()
-    {
+    let Some(statements) = dynamic.statements(run.state)? else {
+        let work = |run: &mut Run<'_, '_>| run_one_dynamic((&text, None), dynamic, frame, run, on_plan, on_row);
+        return told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text));
+    };
+    let ends_transaction = |tree: &ParsedStatement| matches!(tree.statement, Statement::Transaction(_));
+    let refused = statements.iter().position(ends_transaction);
+    let (mut count, is_only) = (0, statements.len() == 1);
+    for (number, tree) in statements[..refused.unwrap_or(statements.len())].iter().enumerate() {
+        let tree = if is_only { None } else { Some(tree) };
+        // The rows of several are those of the last one.
+        let is_last = number + 1 == statements.len();
+        let work = |run: &mut Run<'_, '_>| match is_last {
+            true => run_one_dynamic((&text, tree), dynamic, frame, run, on_plan, on_row),
+            false => {
+                let mut ignore = |_: &mut Run<'_, '_>, _: &[Value]| Ok(ControlFlow::Continue(()));
+                run_one_dynamic((&text, tree), dynamic, frame, run, &mut |_| Ok(()), &mut ignore)
+            }
+        };
+        count = told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text))?;
+    }
+    if refused.is_some() {
         return Err(Error::unsupported("EXECUTE of transaction commands is not implemented"));
     }
-    if text.trim().is_empty() {
-        return Ok(0);
+    Ok(count)
+}
+
+/// Runs one statement of a text made at run time; the tree is that of one among several.
+fn run_one_dynamic(
+    (text, tree): (&Arc<str>, Option<&ParsedStatement>),
+    dynamic: &Dynamic,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+    on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
+    on_row: &mut OnRow<'_>,
+) -> Result<u64> {
+    let (types, values) = dynamic.parameters();
+    let state = run.state;
+    let planned = plan_dynamic((text, tree), &types, dynamic.is_cursor, frame, run)?;
+    on_plan(&planned)?;
+    if let StatementKind::Utility(utility) = &planned.statement.kind {
+        return run_utility(utility, &planned, text, &values, frame, run, on_row);
     }
-    let work = |run: &mut Run<'_, '_>| -> Result<u64> {
-        let planned = plan_dynamic(&text, &types, dynamic.is_cursor, frame, run)?;
-        if let StatementKind::Utility(utility) = &planned.statement.kind {
-            on_plan(&planned)?;
-            return run_utility(utility, &planned, &text, &values, frame, run, on_row);
-        }
-        on_plan(&planned)?;
-        refuse_change(&planned, frame)?;
-        if frame.function.is_volatile {
-            state.engine().push_snapshot()?;
-        }
-        let first_check = state.next_check.get();
-        let result = Nested::run(run, &planned, &values, on_row).and_then(|count| {
-            executor::run_pending_checks(state, Due::Statement(first_check), &mut *run.client)?;
-            Ok(count)
-        });
-        if frame.function.is_volatile {
-            state.engine().pop_snapshot();
-        }
-        result
-    };
-    let what = "SQL statement";
-    told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text))
+    refuse_change(&planned, frame)?;
+    if frame.function.is_volatile {
+        state.engine().push_snapshot()?;
+    }
+    let first_check = state.next_check.get();
+    let result = Nested::run(run, &planned, &values, on_row).and_then(|count| {
+        executor::run_pending_checks(state, Due::Statement(first_check), &mut *run.client)?;
+        Ok(count)
+    });
+    if frame.function.is_volatile {
+        state.engine().pop_snapshot();
+    }
+    result
 }
