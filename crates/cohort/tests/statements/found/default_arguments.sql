@@ -42,14 +42,11 @@ create table polymorphic_default (x text default polymorphic(1), c int check (po
 create index on polymorphic_default (polymorphic(c));
 insert into polymorphic_default (c) values (1), (2) returning *;
 insert into polymorphic_default (c) values (7);
-create function of_any_array(a int, b anyarray default '{1}'::int[], out c anyelement) language sql as $$ select b[a] $$;
-create table any_array_default (x int default of_any_array(1));
-insert into any_array_default default values returning *;
 create function of_default(a anyelement default 5) returns text language sql as $$ select a::text $$;
 create table of_default_default (x text default of_default());
 insert into of_default_default default values returning *;
 create function compatible(a anycompatible, b anycompatible default 3) returns text language sql as $$ select a::text || b::text $$;
 create table compatible_default (x text default compatible(1.5));
 insert into compatible_default default values returning *;
-select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid in ('polymorphic_default'::regclass, 'any_array_default'::regclass, 'of_default_default'::regclass) order by adrelid::regclass::text, adnum;
-drop table polymorphic_default, any_array_default, of_default_default, compatible_default;
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid in ('polymorphic_default'::regclass, 'of_default_default'::regclass) order by adrelid::regclass::text, adnum;
+drop table polymorphic_default, of_default_default, compatible_default;
