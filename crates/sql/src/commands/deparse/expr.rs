@@ -1,7 +1,7 @@
 //! Bound expressions to text, as PostgreSQL's `ruleutils.c` writes them.
 
 use base::Oid;
-use engine::catalog::{ArgumentMode, TableDef};
+use engine::catalog::TableDef;
 
 use super::plain_literal;
 use crate::plan::{
@@ -10,9 +10,7 @@ use crate::plan::{
 };
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::text_io::is_reg_type;
-use crate::types::{
-    self, CallTypes, Callee, CastContext, CatalogLookup, FormatSettings, SqlType, Value, WrittenArgument, oids,
-};
+use crate::types::{self, CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
 
 /// When names are written with their schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +82,9 @@ impl Names for TableNames<'_> {
 
 /// Writes bound expressions.
 pub struct Deparser<'a> {
-    view: &'a CatalogView,
+    pub(super) view: &'a CatalogView,
     names: &'a dyn Names,
-    qualify: Qualify,
+    pub(super) qualify: Qualify,
     /// CASE stands on lines of its own, as `pg_get_expr` writes it; otherwise all is one line, as in EXPLAIN.
     indent: bool,
     /// How far what is written is indented already.
@@ -94,7 +92,7 @@ pub struct Deparser<'a> {
     /// Only the parentheses that precedence asks for.
     pretty: bool,
     /// Arguments that a call leaves to their defaults are shown as what they are.
-    shows_defaults: bool,
+    pub(super) shows_defaults: bool,
     format: FormatSettings,
     /// What parameters stand for, where that is to be shown.
     values: &'a [Value],
@@ -240,14 +238,15 @@ impl<'a> Deparser<'a> {
     }
 }
 
-struct Writer<'w, 'a> {
-    deparser: &'w Deparser<'a>,
+/// A text in the making.
+pub(super) struct Writer<'w, 'a> {
+    pub(super) deparser: &'w Deparser<'a>,
     text: String,
     level: usize,
 }
 
 impl Writer<'_, '_> {
-    fn push(&mut self, text: &str) {
+    pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
@@ -286,7 +285,7 @@ impl Writer<'_, '_> {
     }
 
     /// An operand or argument of a declared type. Types that are stored alike need no cast to be computed, but are shown with one.
-    fn operand(&mut self, expr: &Expr, declared: Oid, place: Place<'_>) {
+    pub(super) fn operand(&mut self, expr: &Expr, declared: Oid, place: Place<'_>) {
         if expr.sql_type.oid == oids::VARCHAR && declared == oids::TEXT {
             self.open();
             self.part(expr, Place::Cast, false);
@@ -562,116 +561,6 @@ impl Writer<'_, '_> {
         self.named_call(&call.function, &call.types, &call.arguments);
     }
 
-    fn named_call(&mut self, function: &FunctionTarget, types: &CallTypes, arguments: &[Expr]) {
-        let (declared, takes_array): (&[Oid], bool) = match function {
-            FunctionTarget::Builtin(def) => {
-                let last = def.arguments.last();
-                let is_full = def.arguments.len() == arguments.len();
-                (def.arguments, types.spread || def.variadic && is_full && last != Some(&oids::ANY))
-            }
-            FunctionTarget::Stored(def) => {
-                let last = def.arguments.iter().rfind(|argument| argument.mode.is_input());
-                (&[], last.is_some_and(|argument| argument.mode == ArgumentMode::Variadic))
-            }
-        };
-        let list: Vec<Shown<'_>> = match &types.written {
-            Some(written) if !self.deparser.shows_defaults => {
-                self.written_arguments(function, written, arguments.len())
-            }
-            _ => (0..arguments.len()).map(|place| Shown { place, name: None, is_default: false }).collect(),
-        };
-        let is_array_shown = takes_array && list.last().is_some_and(|shown| shown.place + 1 == arguments.len());
-        self.function(function, &list, arguments, is_array_shown);
-        self.push("(");
-        for (number, Shown { place, name, is_default }) in list.into_iter().enumerate() {
-            let argument = &arguments[place];
-            if number > 0 {
-                self.push(", ");
-            }
-            // Without the word, the array would be taken for one of its elements.
-            if takes_array && place + 1 == arguments.len() {
-                self.push("VARIADIC ");
-            }
-            if let Some(name) = name {
-                self.push(&format!("{} => ", quote_identifier(name)));
-            }
-            if is_default {
-                let type_name = self.deparser.type_name(argument.sql_type);
-                self.push(&format!("CAST(DEFAULT AS {type_name})"));
-                continue;
-            }
-            self.operand(argument, declared.get(place).copied().unwrap_or(Oid::INVALID), Place::Argument);
-        }
-        self.push(")");
-    }
-
-    /// The arguments of a call as it is written. What is stored tells the types of those that are left to their defaults, so that
-    /// functions which are made later don't come into it.
-    fn written_arguments<'w>(
-        &self,
-        function: &'w FunctionTarget,
-        written: &'w [WrittenArgument],
-        count: usize,
-    ) -> Vec<Shown<'w>> {
-        let place_of = |written: &'w WrittenArgument| Shown {
-            place: written.place,
-            name: written.name.as_deref(),
-            is_default: false,
-        };
-        let mut list: Vec<Shown<'_>> = written.iter().map(place_of).collect();
-        if self.deparser.qualify == Qualify::WhereNeeded {
-            return list;
-        }
-        let is_written = |place: usize| written.iter().any(|written| written.place == place);
-        let names: Vec<Option<&str>> = match function {
-            FunctionTarget::Builtin(def) => def.argument_names.iter().copied().map(Some).collect(),
-            FunctionTarget::Stored(def) => {
-                let inputs = def.arguments.iter().filter(|argument| argument.mode.is_input());
-                inputs.map(|argument| argument.name.as_deref().filter(|name| !name.is_empty())).collect()
-            }
-        };
-        let name_of = |place: usize| names.get(place).copied().flatten();
-        let rest = (0..count).filter(|place| !is_written(*place));
-        let is_positional = list.iter().all(|shown| shown.name.is_none());
-        if is_positional || rest.clone().any(|place| name_of(place).is_none()) {
-            return (0..count).map(|place| Shown { place, name: None, is_default: !is_written(place) }).collect();
-        }
-        list.extend(rest.map(|place| Shown { place, name: name_of(place), is_default: true }));
-        list
-    }
-
-    fn function(&mut self, function: &FunctionTarget, shown: &[Shown<'_>], arguments: &[Expr], is_variadic: bool) {
-        match function {
-            FunctionTarget::Builtin(function) => {
-                let name = quote_identifier(function.name);
-                self.push(&name);
-            }
-            FunctionTarget::Stored(function) => {
-                let view = self.deparser.view;
-                // It may have got another name since the expression was bound.
-                let function = view.catalog().function(function.oid).unwrap_or(function);
-                let is_visible = self.deparser.qualify == Qualify::WhereNeeded && {
-                    let types: Vec<SqlType> = shown.iter().map(|shown| arguments[shown.place].sql_type).collect();
-                    let names: Vec<Option<&str>> = shown.iter().map(|shown| shown.name).collect();
-                    let call = types::Call {
-                        argument_names: &names,
-                        variadic: is_variadic,
-                        procedure: function.is_procedure(),
-                        ..types::Call::new(&function.name, &types)
-                    };
-                    types::resolve_function(view, &call)
-                        .is_ok_and(|found| matches!(found.callee, Callee::User(found) if found.oid == function.oid))
-                };
-                if !is_visible {
-                    let schema = quote_identifier(&view.schema_name(function.schema));
-                    self.push(&format!("{schema}."));
-                }
-                let name = quote_identifier(&function.name);
-                self.push(&name);
-            }
-        }
-    }
-
     fn cast(&mut self, cast: &CastExpr, target: SqlType, show_implicit: bool) {
         let is_implicit = cast.cast.context != CastContext::Explicit;
         if is_implicit && !show_implicit {
@@ -811,16 +700,6 @@ impl Writer<'_, '_> {
     }
 }
 
-/// An argument of a call as it is shown.
-struct Shown<'n> {
-    /// Its place among the function's arguments.
-    place: usize,
-    /// With a name in front of it.
-    name: Option<&'n str>,
-    /// As the function's default.
-    is_default: bool,
-}
-
 /// Whether an expression stands in parentheses where it is sorted or grouped by: calls of functions do.
 pub(super) fn is_shown_as_call(expr: &Expr) -> bool {
     match &expr.kind {
@@ -833,7 +712,7 @@ pub(super) fn is_shown_as_call(expr: &Expr) -> bool {
 
 /// Where an expression stands within another.
 #[derive(Clone, Copy)]
-enum Place<'o> {
+pub(super) enum Place<'o> {
     And,
     Or,
     Not,

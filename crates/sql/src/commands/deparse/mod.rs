@@ -9,6 +9,7 @@
 //! under; what is shown is written with [`Qualify::WhereNeeded`].
 
 mod bound;
+mod call;
 mod definition;
 mod expr;
 mod query;

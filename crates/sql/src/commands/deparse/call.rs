@@ -1,0 +1,140 @@
+//! Calls of functions by their names, with the arguments as they were written.
+
+use base::Oid;
+use engine::catalog::ArgumentMode;
+
+use super::expr::{Place, Qualify, Writer};
+use crate::plan::{Expr, FunctionTarget};
+use crate::session::quote_identifier;
+use crate::types::{self, CallTypes, Callee, SqlType, WrittenArgument, oids};
+
+/// An argument of a call as it is shown.
+struct ShownArgument<'n> {
+    /// Its place among the function's arguments.
+    place: usize,
+    /// With a name in front of it.
+    name: Option<&'n str>,
+    /// As the function's default.
+    is_default: bool,
+}
+
+impl Writer<'_, '_> {
+    /// The call of a function by its name.
+    pub(super) fn named_call(&mut self, function: &FunctionTarget, types: &CallTypes, arguments: &[Expr]) {
+        let (declared, takes_array): (&[Oid], bool) = match function {
+            FunctionTarget::Builtin(def) => {
+                let last = def.arguments.last();
+                let is_full = def.arguments.len() == arguments.len();
+                (def.arguments, types.spread || def.variadic && is_full && last != Some(&oids::ANY))
+            }
+            FunctionTarget::Stored(def) => {
+                let last = def.arguments.iter().rfind(|argument| argument.mode.is_input());
+                (&[], last.is_some_and(|argument| argument.mode == ArgumentMode::Variadic))
+            }
+        };
+        let list: Vec<ShownArgument<'_>> = match &types.written {
+            Some(written) if !self.deparser.shows_defaults => {
+                self.written_arguments(function, written, arguments.len())
+            }
+            _ => (0..arguments.len()).map(|place| ShownArgument { place, name: None, is_default: false }).collect(),
+        };
+        let is_array_shown = takes_array && list.last().is_some_and(|shown| shown.place + 1 == arguments.len());
+        self.function(function, &list, arguments, is_array_shown);
+        self.push("(");
+        for (number, ShownArgument { place, name, is_default }) in list.into_iter().enumerate() {
+            let argument = &arguments[place];
+            if number > 0 {
+                self.push(", ");
+            }
+            // Without the word, the array would be taken for one of its elements.
+            if takes_array && place + 1 == arguments.len() {
+                self.push("VARIADIC ");
+            }
+            if let Some(name) = name {
+                self.push(&format!("{} => ", quote_identifier(name)));
+            }
+            if is_default {
+                let type_name = self.deparser.type_name(argument.sql_type);
+                self.push(&format!("CAST(DEFAULT AS {type_name})"));
+                continue;
+            }
+            self.operand(argument, declared.get(place).copied().unwrap_or(Oid::INVALID), Place::Argument);
+        }
+        self.push(")");
+    }
+
+    /// The arguments of a call as it is written. The stored text has the types of default arguments, so that functions made later do not
+    /// change which one is called.
+    fn written_arguments<'w>(
+        &self,
+        function: &'w FunctionTarget,
+        written: &'w [WrittenArgument],
+        count: usize,
+    ) -> Vec<ShownArgument<'w>> {
+        let place_of = |written: &'w WrittenArgument| ShownArgument {
+            place: written.place,
+            name: written.name.as_deref(),
+            is_default: false,
+        };
+        let mut list: Vec<ShownArgument<'_>> = written.iter().map(place_of).collect();
+        if self.deparser.qualify == Qualify::WhereNeeded {
+            return list;
+        }
+        let is_written = |place: usize| written.iter().any(|written| written.place == place);
+        let names: Vec<Option<&str>> = match function {
+            FunctionTarget::Builtin(def) => def.argument_names.iter().copied().map(Some).collect(),
+            FunctionTarget::Stored(def) => {
+                let inputs = def.arguments.iter().filter(|argument| argument.mode.is_input());
+                inputs.map(|argument| argument.name.as_deref().filter(|name| !name.is_empty())).collect()
+            }
+        };
+        let name_of = |place: usize| names.get(place).copied().flatten();
+        let rest = (0..count).filter(|place| !is_written(*place));
+        let is_positional = list.iter().all(|shown| shown.name.is_none());
+        if is_positional || rest.clone().any(|place| name_of(place).is_none()) {
+            return (0..count)
+                .map(|place| ShownArgument { place, name: None, is_default: !is_written(place) })
+                .collect();
+        }
+        list.extend(rest.map(|place| ShownArgument { place, name: name_of(place), is_default: true }));
+        list
+    }
+
+    fn function(
+        &mut self,
+        function: &FunctionTarget,
+        shown: &[ShownArgument<'_>],
+        arguments: &[Expr],
+        is_variadic: bool,
+    ) {
+        match function {
+            FunctionTarget::Builtin(function) => {
+                let name = quote_identifier(function.name);
+                self.push(&name);
+            }
+            FunctionTarget::Stored(function) => {
+                let view = self.deparser.view;
+                // It may have got another name since the expression was bound.
+                let function = view.catalog().function(function.oid).unwrap_or(function);
+                let is_visible = self.deparser.qualify == Qualify::WhereNeeded && {
+                    let types: Vec<SqlType> = shown.iter().map(|shown| arguments[shown.place].sql_type).collect();
+                    let names: Vec<Option<&str>> = shown.iter().map(|shown| shown.name).collect();
+                    let call = types::Call {
+                        argument_names: &names,
+                        variadic: is_variadic,
+                        procedure: function.is_procedure(),
+                        ..types::Call::new(&function.name, &types)
+                    };
+                    types::resolve_function(view, &call)
+                        .is_ok_and(|found| matches!(found.callee, Callee::User(found) if found.oid == function.oid))
+                };
+                if !is_visible {
+                    let schema = quote_identifier(&view.schema_name(function.schema));
+                    self.push(&format!("{schema}."));
+                }
+                let name = quote_identifier(&function.name);
+                self.push(&name);
+            }
+        }
+    }
+}
