@@ -157,12 +157,7 @@ fn object_or_part(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
         return object(ddl, named);
     }
     match ddl.find(&named.name)? {
-        Some(Found::Table(table)) => {
-            let catalog = ddl.catalog();
-            let described = format!("relation {}", table.name);
-            let subject = Subject::find(&catalog, table.oid).map(|subject| Subject { described, ..subject });
-            subject.map_or(Ok(()), |subject| subject.require_owner(&catalog, ddl.owner()))
-        }
+        Some(Found::Table(table)) => require_owner_as(ddl, table.oid, format!("relation {}", table.name)),
         _ => object(ddl, named),
     }
 }
@@ -187,15 +182,17 @@ fn becomes_owner(ddl: &Ddl<'_>, name: &RoleName, schema: Option<Oid>) -> Result<
 }
 
 fn require_owner(ddl: &Ddl<'_>, oid: Oid) -> Result<()> {
-    require_owner_of(ddl, Subject::find(&ddl.catalog(), oid), || "it".to_owned())
+    let described = Subject::find(&ddl.catalog(), oid).map_or_else(|| format!("object {oid}"), |found| found.described);
+    require_owner_as(ddl, oid, described)
 }
 
 /// 42501 unless the role owns the object. An object that is no subject of privileges is the server's own, and is left to superusers.
-fn require_owner_of(ddl: &Ddl<'_>, subject: Option<Subject>, described: impl FnOnce() -> String) -> Result<()> {
-    match subject {
-        Some(subject) => subject.require_owner(&ddl.catalog(), ddl.owner()),
+fn require_owner_as(ddl: &Ddl<'_>, oid: Oid, described: String) -> Result<()> {
+    let catalog = ddl.catalog();
+    match Subject::find(&catalog, oid) {
+        Some(subject) => Subject { described, ..subject }.require_owner(&catalog, ddl.owner()),
         None if ddl.state.is_superuser() => Ok(()),
-        None => Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be owner of {}", described()))),
+        None => Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be owner of {described}"))),
     }
 }
 
@@ -225,18 +222,13 @@ fn relation(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
 fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
     match named.kind {
         ObjectKind::Schema => match ddl.view().schema_named(&named.name.name) {
-            Ok(oid) => {
-                require_owner_of(ddl, Subject::find(&ddl.catalog(), oid), || format!("schema {}", named.name.name))
-            }
+            Ok(oid) => require_owner_as(ddl, oid, format!("schema {}", named.name.name)),
             Err(_) => Ok(()),
         },
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => match find_function(ddl, named) {
             Ok(function) => {
-                let catalog = ddl.catalog();
                 let described = format!("{} {}", super::rename::kind_words(named.kind).to_lowercase(), named.name);
-                let subject = Subject::find(&catalog, function.oid);
-                let subject = subject.map(|subject| Subject { described: described.clone(), ..subject });
-                require_owner_of(ddl, subject, || described)
+                require_owner_as(ddl, function.oid, described)
             }
             Err(_) => Ok(()),
         },
@@ -258,19 +250,11 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
 fn of_type(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
     let oid = crate::types::reg_types::parse_reg(&ddl.view(), &name.to_string(), crate::types::oids::REGTYPE);
     let Ok(oid) = oid else { return Ok(()) };
-    let catalog = ddl.catalog();
-    let described = format!("type {}", crate::types::format_type_name(&ddl.view(), Oid(oid)));
-    let subject = Subject::find(&catalog, Oid(oid));
-    let subject = subject.map(|subject| Subject { described: described.clone(), ..subject });
-    require_owner_of(ddl, subject, || described)
+    require_owner_as(ddl, Oid(oid), format!("type {}", crate::types::format_type_name(&ddl.view(), Oid(oid))))
 }
 
 /// Where attributes change, a composite type is a relation, and messages call it a table.
 fn attribute_owner(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
     let Some(def) = super::user_type::find(ddl, name)? else { return relation(ddl, name) };
-    let catalog = ddl.catalog();
-    let described = format!("table {}", name.name);
-    let subject = Subject::find(&catalog, def.oid);
-    let subject = subject.map(|subject| Subject { described: described.clone(), ..subject });
-    require_owner_of(ddl, subject, || described)
+    require_owner_as(ddl, def.oid, format!("table {}", name.name))
 }
