@@ -6,15 +6,13 @@
 use std::sync::Arc;
 
 use base::{CommandId, Error, Oid, Result, sqlstate};
-use engine::catalog::{
-    BOOTSTRAP_ROLE, FunctionDef, FunctionKind, PG_CATALOG_SCHEMA, Parallel, TableDef, TriggerDef, TriggerTiming,
-    Volatility,
-};
+use engine::catalog::{FunctionDef, Parallel, TableDef, TriggerDef, TriggerTiming};
 use engine::row::ColumnSet;
 
 use super::Run;
 use super::evaluate::is_true;
 use super::shared_change::{Captured, EndMark, SharedChange};
+use crate::catalogs::builtin::function_as_stored;
 use crate::plan::{Expr, VirtualTable};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
@@ -368,27 +366,9 @@ pub const SUPPRESS_REDUNDANT_UPDATES: Oid = Oid(1291);
 /// A built-in trigger function in the form of those that users make.
 pub fn builtin_trigger_function(oid: Oid) -> Option<Arc<FunctionDef>> {
     let function = types::function(oid).filter(|function| function.oid == SUPPRESS_REDUNDANT_UPDATES)?;
-    Some(Arc::new(FunctionDef {
-        oid,
-        schema: PG_CATALOG_SCHEMA,
-        name: function.name.to_owned(),
-        owner: BOOTSTRAP_ROLE,
-        arguments: Vec::new(),
-        returns: function.result,
-        returns_set: false,
-        language: "internal".to_owned(),
-        body: function.name.to_owned(),
-        volatility: Volatility::Volatile,
-        strict: function.strict,
-        kind: FunctionKind::Function,
-        security_definer: false,
-        settings: Vec::new(),
-        comment: None,
-        cost: None,
-        rows: None,
-        leakproof: false,
-        parallel: Parallel::Safe,
-    }))
+    let plain = function_as_stored(oid, function.arguments, function.result, false);
+    let name = function.name.to_owned();
+    Some(Arc::new(FunctionDef { name, strict: function.strict, parallel: Parallel::Safe, ..plain }))
 }
 
 /// `suppress_redundant_updates_trigger`: leaves out an update that would leave the row as it is.

@@ -164,35 +164,10 @@ fn of_function(
     let builtin = crate::types::function(wanted).map(|def| (def.arguments, def.result, def.returns_set));
     let builtin = builtin.or_else(|| crate::types::aggregate(wanted).map(|def| (def.arguments, def.result, false)));
     match builtin {
-        Some((inputs, result, returns_set)) => what(run, &plain_function(wanted, inputs, result, returns_set)),
+        Some((inputs, result, returns_set)) => {
+            what(run, &catalogs::builtin::function_as_stored(wanted, inputs, result, returns_set))
+        }
         None => Ok(None),
-    }
-}
-
-/// A built-in function, described as one that a user made.
-fn plain_function(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bool) -> FunctionDef {
-    let argument =
-        |type_oid: &Oid| ArgumentDef { name: None, type_oid: *type_oid, mode: ArgumentMode::In, default: None };
-    FunctionDef {
-        oid,
-        schema: engine::catalog::PG_CATALOG_SCHEMA,
-        name: String::new(),
-        owner: engine::catalog::BOOTSTRAP_ROLE,
-        arguments: inputs.iter().map(argument).collect(),
-        returns: result,
-        returns_set,
-        language: "internal".to_owned(),
-        body: String::new(),
-        volatility: Volatility::Volatile,
-        strict: false,
-        kind: engine::catalog::FunctionKind::Function,
-        security_definer: false,
-        settings: Vec::new(),
-        comment: None,
-        cost: None,
-        rows: None,
-        leakproof: false,
-        parallel: Parallel::Unsafe,
     }
 }
 
