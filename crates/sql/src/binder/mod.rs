@@ -211,11 +211,30 @@ pub struct PlannerSettings {
     pub transform_null_equals: bool,
     /// `session_replication_role` is `replica`: other triggers are called.
     pub in_replica: bool,
+    pub costs: PlannerCosts,
+}
+
+/// The costs that plans are compared by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "they are named as the settings")]
+pub struct PlannerCosts {
     pub seq_page_cost: f64,
     pub random_page_cost: f64,
     pub cpu_tuple_cost: f64,
     pub cpu_index_tuple_cost: f64,
     pub cpu_operator_cost: f64,
+}
+
+impl Default for PlannerCosts {
+    fn default() -> Self {
+        PlannerCosts {
+            seq_page_cost: 1.0,
+            random_page_cost: 4.0,
+            cpu_tuple_cost: 0.01,
+            cpu_index_tuple_cost: 0.005,
+            cpu_operator_cost: 0.0025,
+        }
+    }
 }
 
 impl Default for PlannerSettings {
@@ -232,11 +251,7 @@ impl Default for PlannerSettings {
             enable_sort: true,
             transform_null_equals: false,
             in_replica: false,
-            seq_page_cost: 1.0,
-            random_page_cost: 4.0,
-            cpu_tuple_cost: 0.01,
-            cpu_index_tuple_cost: 0.005,
-            cpu_operator_cost: 0.0025,
+            costs: PlannerCosts::default(),
         }
     }
 }

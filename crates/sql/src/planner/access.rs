@@ -143,8 +143,9 @@ impl Planner<'_, '_> {
             used: Vec::new(),
             made_sure: Vec::new(),
             rows: rows.max(1.0),
-            cost: size.pages * settings.seq_page_cost
-                + size.rows * (settings.cpu_tuple_cost + settings.cpu_operator_cost * filters.count() as f64),
+            cost: size.pages * settings.costs.seq_page_cost
+                + size.rows
+                    * (settings.costs.cpu_tuple_cost + settings.costs.cpu_operator_cost * filters.count() as f64),
             requires: 0,
         };
         match &relations.query.relations[relation as usize].kind {
@@ -304,8 +305,11 @@ impl Planner<'_, '_> {
         let settings = self.context.settings;
         // All of a small table is in memory: no page of it is dearer than another. And an index is worth more than its cost there,
         // since a serializable transaction locks the range it looks through, not the table.
-        let random_page_cost =
-            if size.pages <= SMALL_TABLE_PAGES { settings.seq_page_cost } else { settings.random_page_cost };
+        let random_page_cost = if size.pages <= SMALL_TABLE_PAGES {
+            settings.costs.seq_page_cost
+        } else {
+            settings.costs.random_page_cost
+        };
         // Going down the tree, whose upper pages are in memory.
         let descent = 0.5 * random_page_cost;
         if all_equal && index.unique && !index.deferrable {
@@ -317,7 +321,7 @@ impl Planner<'_, '_> {
                 })
                 .collect();
             let access = Access::Point { index: index.clone(), position, key };
-            let cost = descent + settings.cpu_tuple_cost;
+            let cost = descent + settings.costs.cpu_tuple_cost;
             let rows = rest(&used, requires).max(0.01);
             return Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires });
         }
@@ -359,12 +363,12 @@ impl Planner<'_, '_> {
         let found = (size.rows * share).max(1.0);
         let pages = size.pages.max(1.0);
         let scattered = found.min(pages) * random_page_cost;
-        let in_order = random_page_cost + (pages * share.min(1.0) - 1.0).max(0.0) * settings.seq_page_cost;
+        let in_order = random_page_cost + (pages * share.min(1.0) - 1.0).max(0.0) * settings.costs.seq_page_cost;
         // As PostgreSQL weighs it: rows that lie in the index's order are on few pages, side by side.
         let correlation = operands.first().and_then(|operand| relations.correlation(operand)).unwrap_or(0.0);
         let correlation = if operands.len() > 1 { correlation * 0.75 } else { correlation };
         let reading = scattered + correlation * correlation * (in_order.min(scattered) - scattered);
-        let cost = descent + reading + found * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost);
+        let cost = descent + reading + found * (settings.costs.cpu_index_tuple_cost + settings.costs.cpu_tuple_cost);
         let cost = if settings.enable_indexscan { cost } else { cost + DISABLED_COST };
         let access = Access::Index(IndexAccess {
             index: index.clone(),
@@ -445,8 +449,8 @@ impl Planner<'_, '_> {
                     used: Vec::new(),
                     made_sure: Vec::new(),
                     rows: rows.max(1.0),
-                    cost: size.pages.min(size.rows) * settings.random_page_cost
-                        + size.rows * (settings.cpu_index_tuple_cost + settings.cpu_tuple_cost),
+                    cost: size.pages.min(size.rows) * settings.costs.random_page_cost
+                        + size.rows * (settings.costs.cpu_index_tuple_cost + settings.costs.cpu_tuple_cost),
                     requires: 0,
                 }
             });

@@ -67,7 +67,7 @@ impl Planner<'_, '_> {
         {
             return Ok(node(Node::Result { exprs: Vec::new(), condition: Some(condition) }, width, rows, cost));
         }
-        let cost = cost + rows * self.context.settings.cpu_operator_cost;
+        let cost = cost + rows * self.context.settings.costs.cpu_operator_cost;
         Ok(node(Node::Filter { input: Box::new(plan), condition }, width, rows, cost))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A key of an order or of a window that calls something volatile must be the same value wherever it is used: for sorting, for
 //! telling peers and partitions apart, in the select list, and in parts of the select list that are written alike. It is
-//! computed below whatever uses it, and is a column from then on. What calls nothing volatile stays where it is.
+//! computed below whatever uses it, and is a column from then on. An expression that calls nothing volatile stays where it is.
 
 use base::Result;
 
@@ -80,7 +80,7 @@ impl Planner<'_, '_> {
         }
         layout.slots = slots;
         let (width, rows) = (exprs.len(), plan.rows);
-        let cost = plan.cost + rows * self.context.settings.cpu_operator_cost;
+        let cost = plan.cost + rows * self.context.settings.costs.cpu_operator_cost;
         Ok((node(Node::Project { input: Box::new(plan), exprs }, width, rows, cost), layout))
     }
 }

@@ -404,9 +404,9 @@ impl Planner<'_, '_> {
         let nested = if lateral {
             cost + rows * candidate.cost.max(0.01)
         } else {
-            cost + candidate.cost + rows * candidate.rows * settings.cpu_operator_cost * 2.0
+            cost + candidate.cost + rows * candidate.rows * settings.costs.cpu_operator_cost * 2.0
         };
-        let per_row = joined * settings.cpu_tuple_cost;
+        let per_row = joined * settings.costs.cpu_tuple_cost;
         let mut best = Step { rows: joined, cost: nested + per_row + penalty, method: StepMethod::Nested };
         if let (Some(Unit::Relation(relation)), false) = (&candidate.unit, lateral)
             && let Some(Path::Scan { conditions, .. }) = &candidate.path
@@ -435,8 +435,8 @@ impl Planner<'_, '_> {
             let (build, probe) = if swapped { (rows, candidate.rows) } else { (candidate.rows, rows) };
             let hash = cost
                 + candidate.cost
-                + build * (settings.cpu_tuple_cost + settings.cpu_operator_cost) * 1.5
-                + probe * settings.cpu_operator_cost * 2.0
+                + build * (settings.costs.cpu_tuple_cost + settings.costs.cpu_operator_cost) * 1.5
+                + probe * settings.costs.cpu_operator_cost * 2.0
                 + per_row;
             if hash < best.cost {
                 best = Step { rows: joined, cost: hash, method: StepMethod::Hash { swapped } };
@@ -446,13 +446,14 @@ impl Planner<'_, '_> {
         let is_worth_it = !settings.enable_hashjoin || rows.min(candidate.rows) >= MERGED_ROWS_MIN;
         if !lateral && settings.enable_mergejoin && is_worth_it {
             let keys = joining.iter().filter_map(|(expr, _)| merge_keys(expr, set, candidate.set)).collect::<Vec<_>>();
-            let least = cost + candidate.cost + (rows + candidate.rows) * settings.cpu_operator_cost + per_row;
+            let least = cost + candidate.cost + (rows + candidate.rows) * settings.costs.cpu_operator_cost + per_row;
             if !keys.is_empty() && least < best.cost {
                 let (left_keys, right_keys): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
                 let (left_cost, left) = self.in_order(relations, left, &left_keys, rows, cost)?;
                 let own = candidate.path.as_ref();
                 let (right_cost, right) = self.in_order(relations, own, &right_keys, candidate.rows, candidate.cost)?;
-                let merge = left_cost + right_cost + (rows + candidate.rows) * settings.cpu_operator_cost + per_row;
+                let merge =
+                    left_cost + right_cost + (rows + candidate.rows) * settings.costs.cpu_operator_cost + per_row;
                 if merge < best.cost {
                     best = Step { rows: joined, cost: merge, method: StepMethod::Merge { left, right } };
                 }
@@ -471,7 +472,7 @@ impl Planner<'_, '_> {
         cost: f64,
     ) -> Result<(f64, Option<ScanPath>)> {
         let settings = self.context.settings;
-        let sort = rows * (rows + 2.0).log2() * 2.0 * settings.cpu_operator_cost;
+        let sort = rows * (rows + 2.0).log2() * 2.0 * settings.costs.cpu_operator_cost;
         let sorted = cost + if settings.enable_sort { sort } else { sort + DISABLED_COST };
         let Some(Path::Scan { scan, conditions }) = path else { return Ok((sorted, None)) };
         let relation = scan.relation;
@@ -610,7 +611,7 @@ impl Planner<'_, '_> {
             _ => (left.rows() * partners).max(left.rows()),
         };
         let settings = self.context.settings;
-        let per_row = rows * settings.cpu_tuple_cost;
+        let per_row = rows * settings.costs.cpu_tuple_cost;
         let hashable =
             lateral == 0 && conditions.iter().any(|condition| hash_keys(condition, left_set, right_set).is_some());
         // A hash join without keys can try constants.
@@ -621,7 +622,7 @@ impl Planner<'_, '_> {
             ));
         }
         let hash_cost =
-            left.cost() + right.cost() + (left.rows() + right.rows() * 1.5) * settings.cpu_tuple_cost + per_row;
+            left.cost() + right.cost() + (left.rows() + right.rows() * 1.5) * settings.costs.cpu_tuple_cost + per_row;
         let hash_cost = if settings.enable_hashjoin { hash_cost } else { hash_cost + DISABLED_COST };
         // The right side looked up by the left row.
         if let (Some(relation), JoinKind::Left | JoinKind::Semi | JoinKind::Anti, 0) = (sole, kind, lateral)
@@ -657,7 +658,10 @@ impl Planner<'_, '_> {
         let penalty = if settings.enable_nestloop { 0.0 } else { DISABLED_COST };
         let nested_cost = penalty
             + if lateral == 0 {
-                left.cost() + right.cost() + left.rows() * right.rows() * settings.cpu_operator_cost * 2.0 + per_row
+                left.cost()
+                    + right.cost()
+                    + left.rows() * right.rows() * settings.costs.cpu_operator_cost * 2.0
+                    + per_row
             } else {
                 left.cost() + left.rows() * right.cost() + per_row
             };
@@ -677,7 +681,7 @@ impl Planner<'_, '_> {
                 self.in_order(relations, Some(&left), &left_keys, left.rows(), left.cost())?;
             let (right_cost, right_order) =
                 self.in_order(relations, Some(&right), &right_keys, right.rows(), right.cost())?;
-            let both = (left.rows() + right.rows()) * settings.cpu_operator_cost;
+            let both = (left.rows() + right.rows()) * settings.costs.cpu_operator_cost;
             let cost = left_cost + right_cost + both + per_row;
             if cost < cheapest {
                 let (keys, conditions) = divided(conditions, |condition| merge_keys(condition, left_set, right_set));

@@ -185,7 +185,7 @@ impl Planner<'_, '_> {
             return Ok(None);
         }
         let settings = self.context.settings;
-        let sort = cheapest.rows * (cheapest.rows + 2.0).log2() * 2.0 * settings.cpu_operator_cost;
+        let sort = cheapest.rows * (cheapest.rows + 2.0).log2() * 2.0 * settings.costs.cpu_operator_cost;
         let sort = if settings.enable_sort { sort } else { sort + DISABLED_COST };
         // With a limit only part of the ordered scan runs.
         let share = match &query.limit {

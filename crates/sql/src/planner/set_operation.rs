@@ -62,7 +62,7 @@ impl Planner<'_, '_> {
                 if all {
                     return Ok((plan, types));
                 }
-                let cost = cost + rows * self.context.settings.cpu_operator_cost * width as f64;
+                let cost = cost + rows * self.context.settings.costs.cpu_operator_cost * width as f64;
                 let distinct = Node::Distinct { input: Box::new(plan), types: types.clone() };
                 Ok((node(distinct, width, rows, cost), types))
             }
@@ -75,7 +75,8 @@ impl Planner<'_, '_> {
                     _ => SetOperator::Intersect,
                 };
                 let (width, rows) = (left.width as usize, left.rows);
-                let cost = left.cost + right.cost + (left.rows + right.rows) * self.context.settings.cpu_operator_cost;
+                let cost =
+                    left.cost + right.cost + (left.rows + right.rows) * self.context.settings.costs.cpu_operator_cost;
                 let set_operation = Node::SetOperation { operation, all, left, right, types: types.clone() };
                 Ok((node(set_operation, width, rows, cost), types))
             }

@@ -64,7 +64,7 @@ impl Planner<'_, '_> {
         };
         if query.distinct == Distinct::All {
             let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
-            let cost = cost + rows * self.context.settings.cpu_operator_cost * width as f64;
+            let cost = cost + rows * self.context.settings.costs.cpu_operator_cost * width as f64;
             plan = node(
                 Node::Distinct { input: Box::new(plan), types: types.clone() },
                 width,
@@ -252,7 +252,7 @@ impl Planner<'_, '_> {
             return Ok(plan);
         }
         let (width, rows) = (exprs.len(), plan.rows);
-        let cost = plan.cost + rows * self.context.settings.cpu_operator_cost;
+        let cost = plan.cost + rows * self.context.settings.costs.cpu_operator_cost;
         // A row that comes from nothing is the expressions themselves.
         if let Node::Result { exprs: none, condition } = &plan.node
             && none.is_empty()
@@ -269,7 +269,7 @@ impl Planner<'_, '_> {
             .map(|key| Ok(SortKey { expr: self.lower(key.expr, layout)?, ..key }))
             .collect::<Result<Vec<_>>>()?;
         let (width, rows) = (plan.width as usize, plan.rows);
-        let cost = plan.cost + rows * (rows + 2.0).log2() * 2.0 * self.context.settings.cpu_operator_cost;
+        let cost = plan.cost + rows * (rows + 2.0).log2() * 2.0 * self.context.settings.costs.cpu_operator_cost;
         Ok(node(Node::Sort { input: Box::new(plan), keys }, width, rows, cost))
     }
 
@@ -358,7 +358,7 @@ impl Planner<'_, '_> {
             having
         });
         self.frame().grouping = Some(Grouping { groups, calls });
-        let cost = plan.cost + plan.rows * self.context.settings.cpu_operator_cost * width as f64;
+        let cost = plan.cost + plan.rows * self.context.settings.costs.cpu_operator_cost * width as f64;
         let aggregate =
             Aggregate { input: plan, groups: lowered_groups, key_count, sorted: false, calls: lowered_calls };
         let plan = node(Node::Aggregate(Box::new(aggregate)), width, count, cost);
@@ -463,7 +463,7 @@ impl Planner<'_, '_> {
                 slots.push((WINDOW_RELATION, index as i32));
             }
             let (width, rows) = (slots.len(), plan.rows);
-            let cost = plan.cost + rows * self.context.settings.cpu_operator_cost * lowered.len() as f64;
+            let cost = plan.cost + rows * self.context.settings.costs.cpu_operator_cost * lowered.len() as f64;
             let built = Window { input: plan, partition, order, calls: lowered };
             plan = node(Node::Window(Box::new(built)), width, rows, cost);
             super::check_plan_depth(&plan)?;
@@ -517,7 +517,7 @@ impl Planner<'_, '_> {
             slots.push((SET_RELATION, first + offset as i32));
         }
         let (width, rows) = (slots.len(), plan.rows * 1000.0);
-        let cost = plan.cost + rows * self.context.settings.cpu_tuple_cost;
+        let cost = plan.cost + rows * self.context.settings.costs.cpu_tuple_cost;
         let built = Node::ProjectSet { input: Box::new(plan), items: lowered };
         Ok((node(built, width, rows, cost), Layout { slots }))
     }

@@ -224,8 +224,6 @@ impl<'a> Environment<'a> {
 
 fn planner_settings(state: &SessionState) -> PlannerSettings {
     let is_on = |id: Id| state.setting(id).as_bool();
-    let [seq_page_cost, random_page_cost, cpu_tuple_cost, cpu_index_tuple_cost, cpu_operator_cost] =
-        planner_costs(&state.settings.borrow());
     PlannerSettings {
         oldest_snapshot: state.engine().oldest_snapshot(),
         enable_seqscan: is_on(Id::EnableSeqscan),
@@ -236,11 +234,7 @@ fn planner_settings(state: &SessionState) -> PlannerSettings {
         enable_sort: is_on(Id::EnableSort),
         transform_null_equals: is_on(Id::TransformNullEquals),
         in_replica: state.is_in_replica(),
-        seq_page_cost,
-        random_page_cost,
-        cpu_tuple_cost,
-        cpu_index_tuple_cost,
-        cpu_operator_cost,
+        costs: planner_costs(&state.settings.borrow()),
         ..PlannerSettings::default()
     }
 }

@@ -206,7 +206,7 @@ fn cost_of(planned: &Planned) -> f64 {
 
 /// The cost of planning, as PostgreSQL guesses it: it grows with the number of tables.
 fn planning_cost(planned: &Planned) -> f64 {
-    1000.0 * PlannerSettings::default().cpu_operator_cost * (planned.statement.locks.len() + 1) as f64
+    1000.0 * PlannerSettings::default().costs.cpu_operator_cost * (planned.statement.locks.len() + 1) as f64
 }
 
 /// A good plan for `text`, whose parse is `tree`: from a cache, or made.

@@ -11,7 +11,7 @@ use engine::{DelayPolicy, DelaySetting, Isolation};
 
 use super::state::SessionState;
 use super::tcp::TcpTimes;
-use crate::binder::PlannerSettings;
+use crate::binder::PlannerCosts;
 use crate::client::{Client, Severity};
 use crate::commands::AutoExplain;
 use crate::privileges;
@@ -112,27 +112,25 @@ fn planner_choices(settings: &SessionSettings) -> Option<String> {
     ];
     let methods = methods.map(|id| settings.get(id).as_bool());
     let costs = planner_costs(settings);
-    let usual = PlannerSettings::default();
-    let usual_costs = [
-        usual.seq_page_cost,
-        usual.random_page_cost,
-        usual.cpu_tuple_cost,
-        usual.cpu_index_tuple_cost,
-        usual.cpu_operator_cost,
-    ];
     let nulls_equal = settings.get(Id::TransformNullEquals).as_bool();
     let in_replica = is_in_replica(settings);
-    (methods.contains(&false) || costs != usual_costs || nulls_equal || in_replica)
+    (methods.contains(&false) || costs != PlannerCosts::default() || nulls_equal || in_replica)
         .then(|| format!("{methods:?} {costs:?} {nulls_equal} {in_replica}"))
 }
 
-/// The costs that the planner counts with: of a page in order and out of order, a row, an entry of an index, and an operator.
-pub(super) fn planner_costs(settings: &SessionSettings) -> [f64; 5] {
-    let ids = [Id::SeqPageCost, Id::RandomPageCost, Id::CpuTupleCost, Id::CpuIndexTupleCost, Id::CpuOperatorCost];
-    ids.map(|id| match settings.get(id) {
+/// The costs that the planner counts with.
+pub(super) fn planner_costs(settings: &SessionSettings) -> PlannerCosts {
+    let cost = |id: Id| match settings.get(id) {
         Setting::Float(cost) => cost,
         other => unreachable!("a cost is a number: {other:?}"),
-    })
+    };
+    PlannerCosts {
+        seq_page_cost: cost(Id::SeqPageCost),
+        random_page_cost: cost(Id::RandomPageCost),
+        cpu_tuple_cost: cost(Id::CpuTupleCost),
+        cpu_index_tuple_cost: cost(Id::CpuIndexTupleCost),
+        cpu_operator_cost: cost(Id::CpuOperatorCost),
+    }
 }
 
 /// Whether `session_replication_role` is `replica`.
