@@ -106,7 +106,7 @@ pub(crate) fn is_one_value(left: &Expr, right: &Expr) -> bool {
     }
 }
 
-/// Whether two aggregates of one query are computed as one. What calls something volatile is computed wherever it is written.
+/// Whether two aggregates of one query are computed as one. An aggregate that calls something volatile is computed wherever it is written.
 pub(crate) fn is_one_aggregate(left: &AggregateCall, right: &AggregateCall) -> bool {
     same_aggregate(left, right) && (left.location == right.location || !is_volatile_aggregate(left))
 }

@@ -462,7 +462,7 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
         ForeignKeyAction::NoAction => return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run)),
         ForeignKeyAction::Cascade | ForeignKeyAction::SetNull | ForeignKeyAction::SetDefault => {}
     }
-    // A snapshot that stays does not see all references. What has gone since needs no action, what has come or changed can't be
+    // A snapshot that stays does not see all references. References that have gone since need no action; those that have come or changed can't be
     // acted upon.
     let is_fixed = run.engine().isolation() != Isolation::ReadCommitted;
     let acted = seeing(if is_fixed { Sight::Latest } else { Sight::Statement }, run, |run| {

@@ -203,7 +203,7 @@ pub struct Plan {
     pub depth: u32,
 }
 
-/// What a `ProjectSet` puts behind a row.
+/// A column that a `ProjectSet` puts behind a row.
 #[derive(Debug)]
 pub enum SetItem {
     /// A set, value by value.

@@ -255,7 +255,7 @@ pub fn written(number: &Number<'_>, template: &str) -> Result<Option<String>> {
         let bounds = i64::from(i32::MIN)..=i64::from(i32::MAX);
         let value = match number {
             Number::Integer(value) => Numeric::from(*value).to_integer("integer", bounds)?,
-            // A half is rounded to the even number. What is too large has no Roman form, and neither has what is no number.
+            // A half is rounded to the even number. Neither a number that is too large nor NaN has a Roman form.
             Number::Float(value, _) => value.round_ties_even() as i64,
             Number::Numeric(value) => value.to_integer("integer", bounds)?,
         };
