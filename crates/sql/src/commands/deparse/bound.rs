@@ -189,7 +189,10 @@ impl Names for BoundNames<'_, '_> {
     fn over(&self, window: u32, frame: &WindowFrame, deparser: &Deparser<'_>) -> String {
         let Some(query) = self.bound.innermost() else { return self.fail() };
         match query.windows.get(window as usize) {
-            Some(WindowSpec { name: Some(name), .. }) => quote_identifier(name),
+            // A call may have a frame of its own over a named window.
+            Some(spec @ WindowSpec { name: Some(name), .. }) if is_frame_of(spec, frame, deparser) => {
+                quote_identifier(name)
+            }
             Some(spec) => window_text(spec, frame, deparser),
             None => self.fail(),
         }
@@ -210,10 +213,15 @@ fn window_text(spec: &WindowSpec, frame: &WindowFrame, deparser: &Deparser<'_>) 
         let list: Vec<String> = spec.order.iter().map(key).collect();
         pieces.push(format!("ORDER BY {}", list.join(", ")));
     }
-    if spec.has_own_frame {
+    if spec.has_own_frame || frame_text(frame, deparser) != frame_text(&DEFAULT_FRAME, deparser) {
         pieces.push(frame_text(frame, deparser));
     }
     format!("({})", pieces.join(" "))
+}
+
+/// Whether a frame is the one that the named window has.
+fn is_frame_of(spec: &WindowSpec, frame: &WindowFrame, deparser: &Deparser<'_>) -> bool {
+    frame_text(spec.frame.as_ref().unwrap_or(&DEFAULT_FRAME), deparser) == frame_text(frame, deparser)
 }
 
 fn frame_text(frame: &WindowFrame, deparser: &Deparser<'_>) -> String {
