@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::function::FunctionDef;
 use super::role::RoleDef;
-use super::trigger::{TransitionTables, TriggerDef};
+use super::trigger::{ConstraintTrigger, TransitionTables, TriggerDef};
 use crate::row::{ColumnSet, PhysicalType};
 
 /// The schema `pg_catalog`.
@@ -121,6 +121,8 @@ pub struct TableDef {
     pub replica_identity: ReplicaIdentity,
     /// `CLUSTER ON`: an index that may be gone.
     pub clustered_on: Option<Oid>,
+    /// Names and comments that its constraint triggers have as constraints.
+    pub constraint_triggers: Vec<ConstraintTrigger>,
 }
 
 /// Properties of a column that change nothing about which values it has.
@@ -194,6 +196,7 @@ impl TableDef {
             column_properties: Vec::new(),
             replica_identity: ReplicaIdentity::Default,
             clustered_on: None,
+            constraint_triggers: Vec::new(),
             fillfactor: 100,
             estimated_rows: -1.0,
             estimated_pages: 0,
@@ -219,6 +222,32 @@ impl TableDef {
     /// The names that the function of one of its triggers reads a statement's rows by.
     pub fn transition_tables_of(&self, trigger: Oid) -> Option<&TransitionTables> {
         self.transition_tables.iter().find(|tables| tables.trigger == trigger)
+    }
+
+    /// The name that a constraint trigger has as a constraint.
+    pub fn constraint_name_of<'t>(&'t self, trigger: &'t TriggerDef) -> &'t str {
+        let other = self.as_constraint(trigger.oid).and_then(|constraint| constraint.name.as_deref());
+        other.unwrap_or(&trigger.name)
+    }
+
+    /// The constraint trigger that is called so as a constraint.
+    pub fn constraint_trigger_named(&self, name: &str) -> Option<&TriggerDef> {
+        self.triggers.iter().find(|def| def.is_constraint && self.constraint_name_of(def) == name)
+    }
+
+    /// What a constraint trigger has as a constraint only.
+    pub fn as_constraint(&self, trigger: Oid) -> Option<&ConstraintTrigger> {
+        self.constraint_triggers.iter().find(|constraint| constraint.trigger == trigger)
+    }
+
+    /// The same, to be changed.
+    pub fn as_constraint_mut(&mut self, trigger: Oid) -> &mut ConstraintTrigger {
+        let found = self.constraint_triggers.iter().position(|constraint| constraint.trigger == trigger);
+        let place = found.unwrap_or_else(|| {
+            self.constraint_triggers.push(ConstraintTrigger { trigger, ..ConstraintTrigger::default() });
+            self.constraint_triggers.len() - 1
+        });
+        &mut self.constraint_triggers[place]
     }
 
     /// The columns that a foreign key sets when the row referred to is deleted, where they were listed.

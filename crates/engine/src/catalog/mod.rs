@@ -16,4 +16,4 @@ pub use function::*;
 pub use role::*;
 pub use snapshot::{Catalog, Relation};
 pub(crate) use snapshot::{Change, Entry};
-pub use trigger::{TransitionTables, TriggerDef, TriggerEnabled, TriggerTiming};
+pub use trigger::{ConstraintTrigger, TransitionTables, TriggerDef, TriggerEnabled, TriggerTiming};

@@ -80,6 +80,17 @@ pub struct TransitionTables {
     pub new: Option<String>,
 }
 
+/// What a constraint trigger has as a constraint, where that differs from what it has as a trigger.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ConstraintTrigger {
+    /// The trigger.
+    pub trigger: Oid,
+    /// The constraint's name, where one of the two has been renamed.
+    pub name: Option<String>,
+    /// `COMMENT ON CONSTRAINT`.
+    pub comment: Option<String>,
+}
+
 impl TriggerDef {
     /// Whether a session calls it: one whose `session_replication_role` is `replica`, or another one.
     pub fn is_enabled(&self, in_replica: bool) -> bool {

@@ -468,6 +468,9 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
             Object::Sequence(def) => add(def.oid, class::RELATION, 0, def.comment.as_deref()),
             Object::Function(def) => add(def.oid, class::FUNCTION, 0, def.comment.as_deref()),
             Object::Role(def) => add(def.oid, class::ROLE, 0, def.comment.as_deref()),
+                    let as_constraint = def.as_constraint(trigger.oid);
+                    let comment = as_constraint.and_then(|constraint| constraint.comment.as_deref());
+                    add(trigger.oid, class::CONSTRAINT, 0, comment);
             Object::Custom(def) => {
                 if def.class == user_types::TYPE_CLASS
                     && let Ok(body) = user_types::TypeBody::decode(&def.body)

@@ -687,7 +687,7 @@ fn of_trigger(table: &TableDef, def: &TriggerDef) -> Vec<Value> {
     let (none, blank) = (Oid::INVALID, || letter(' '));
     let mut row = row![
         def.oid,
-        def.name.as_str(),
+        table.constraint_name_of(def),
         table.schema,
         letter('t'),
         def.deferrable,

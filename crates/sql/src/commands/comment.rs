@@ -58,6 +58,12 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
                 return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
             };
             let name = object.part.as_deref().unwrap_or_default();
+            if let Some(trigger) = table.constraint_trigger_named(name).map(|def| def.oid) {
+                let mut table = Arc::unwrap_or_clone(table);
+                table.as_constraint_mut(trigger).comment = comment;
+                ddl.replace(table)?;
+                return Ok(UtilityOutput::tag("COMMENT"));
+            }
             let Some(place) = table.constraints.iter().position(|constraint| constraint.name == name) else {
                 let message = format!("constraint \"{name}\" for table \"{}\" does not exist", table.name);
                 return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));

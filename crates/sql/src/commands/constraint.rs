@@ -20,14 +20,11 @@ use crate::session::CatalogView;
 use crate::tree::{self, Constraint, ForeignKey, Name};
 use crate::types::{self, SqlType, oids};
 
-/// Whether a table's constraint of this name is a constraint trigger.
-pub(super) fn is_trigger(table: &TableDef, name: &str) -> bool {
-    table.triggers.iter().any(|def| def.is_constraint && def.name == name)
-}
-
 /// 42710 if the table has a constraint of this name, or a constraint trigger.
 pub(super) fn require_free_name(table: &TableDef, name: &str) -> Result<()> {
-    if is_trigger(table, name) || table.constraints.iter().any(|constraint| constraint.name == name) {
+    if table.constraint_trigger_named(name).is_some()
+        || table.constraints.iter().any(|constraint| constraint.name == name)
+    {
         let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
     }
@@ -373,7 +370,7 @@ pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: us
 /// ALTER TABLE VALIDATE CONSTRAINT.
 pub(super) fn validate_constraint(ddl: &mut Ddl<'_>, table: Oid, name: &str) -> Result<()> {
     let def = ddl.table(table)?;
-    if is_trigger(&def, name) {
+    if def.constraint_trigger_named(name).is_some() {
         return Err(is_other_kind(&def, name, "foreign key or check"));
     }
     let place = find(&def, name)?;
@@ -398,7 +395,7 @@ pub(super) fn validate_constraint(ddl: &mut Ddl<'_>, table: Oid, name: &str) -> 
 /// ALTER TABLE ALTER CONSTRAINT: whether a foreign key may be deferred.
 pub(super) fn alter(ddl: &Ddl<'_>, table: Oid, name: &str, deferrable: bool, initially_deferred: bool) -> Result<()> {
     let def = ddl.table(table)?;
-    if is_trigger(&def, name) {
+    if def.constraint_trigger_named(name).is_some() {
         return Err(is_other_kind(&def, name, "foreign key"));
     }
     let place = find(&def, name)?;

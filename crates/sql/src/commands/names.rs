@@ -110,7 +110,7 @@ fn constraint_is_there(catalog: &Catalog, schema: Oid, name: &str) -> bool {
 fn constraints_of(catalog: &Catalog, schema: Oid) -> impl Iterator<Item = &str> + Clone {
     let tables = catalog.tables().filter(move |table| table.schema == schema);
     tables.flat_map(|table| {
-        let triggers = table.triggers.iter().filter(|def| def.is_constraint).map(|def| def.name.as_str());
+        let triggers = table.triggers.iter().filter(|def| def.is_constraint).map(|def| table.constraint_name_of(def));
         table.constraints.iter().map(|constraint| constraint.name.as_str()).chain(triggers)
     })
 }

@@ -219,6 +219,12 @@ fn rename_constraint(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
         }
         return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", found.name())));
     };
+    if let Some(trigger) = table.constraint_trigger_named(old).map(|def| def.oid) {
+        constraint::require_free_name(&table, &rename.new_name)?;
+        let mut renamed = (*table).clone();
+        renamed.as_constraint_mut(trigger).name = Some(rename.new_name.to_string());
+        return ddl.replace(renamed);
+    }
     let Some(place) = table.constraints.iter().position(|constraint| constraint.name == old) else {
         return no_constraint(&table.name);
     };

@@ -85,12 +85,9 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
         def.condition = Some(ddl.to_store(&bound, &BothRows(&table)));
     }
     let mut changed = (*ddl.table(table.oid)?).clone();
-    let is_constraint_named = |constraint: &ConstraintDef| constraint.name == def.name;
-    if def.is_constraint && changed.constraints.iter().any(is_constraint_named) {
-        const KEY: &str = "pg_constraint_conrelid_contypid_conname_index";
-        let detail = format!("Key (conrelid, contypid, conname)=({}, 0, {}) already exists.", table.oid, def.name);
-        let message = format!("duplicate key value violates unique constraint \"{KEY}\"");
-        return Err(Error::new(sqlstate::UNIQUE_VIOLATION, message).detail(detail));
+    let is_there = changed.triggers.iter().any(|other| other.name == def.name);
+    if def.is_constraint && !is_there {
+        require_free_key(&changed, &def.name)?;
     }
     if create.replace
         && let Some(before) = changed.triggers.iter().find(|other| other.name == def.name)
@@ -115,6 +112,19 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
     }
     ddl.replace(changed)?;
     Ok(UtilityOutput::tag("CREATE TRIGGER"))
+}
+
+/// 23505 if the table has a constraint of this name, or a constraint trigger that is called so as a constraint.
+fn require_free_key(table: &TableDef, name: &str) -> Result<()> {
+    const KEY: &str = "pg_constraint_conrelid_contypid_conname_index";
+    let is_named = |constraint: &ConstraintDef| constraint.name == name;
+    if !table.constraints.iter().any(is_named) && table.constraint_trigger_named(name).is_none() {
+        return Ok(());
+    }
+    let detail = format!("Key (conrelid, contypid, conname)=({}, 0, {name}) already exists.", table.oid);
+    let message = format!("duplicate key value violates unique constraint \"{KEY}\"");
+    let error = Error::new(sqlstate::UNIQUE_VIOLATION, message).detail(detail);
+    Err(error.constraint("pg_catalog", "pg_constraint", KEY))
 }
 
 /// The names of the old and the new rows of a statement.
@@ -292,6 +302,12 @@ pub(super) fn rename(ddl: &Ddl<'_>, table: &crate::tree::QualifiedName, old: &st
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
     }
     table.triggers[place].name = new.to_owned();
+    let trigger = &table.triggers[place];
+    if trigger.is_constraint {
+        // The constraint keeps its name.
+        let constraint = table.as_constraint_mut(trigger.oid);
+        constraint.name.get_or_insert_with(|| old.to_owned());
+    }
     ddl.replace(table)
 }
 

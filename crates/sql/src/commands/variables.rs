@@ -253,8 +253,7 @@ pub(super) fn set_constraints_within(
         for name in constraints {
             let mut found = false;
             for table in catalog.tables() {
-                let is_named = |def: &&engine::catalog::TriggerDef| def.is_constraint && def.name == name.name.as_str();
-                for def in table.triggers.iter().filter(is_named) {
+                if let Some(def) = table.constraint_trigger_named(&name.name) {
                     if deferred && !def.deferrable {
                         let message = format!("constraint \"{}\" is not deferrable", name.name);
                         return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));

@@ -275,13 +275,13 @@ fn add_constraint(ddl: &mut Ddl<'_>, oid: Oid, constraint: &Constraint) -> Resul
 
 fn drop_constraint(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, cascade: bool, if_exists: bool) -> Result<()> {
     let def = ddl.table(oid)?;
-    if constraint::is_trigger(&def, name) {
+    if let Some(trigger) = def.constraint_trigger_named(name).map(|trigger| &trigger.name) {
         let table = relation(&ddl.view(), def.schema, &def.name, oid);
         let message = format!(
-            "cannot drop constraint {name} on table {table} because trigger {name} on table {table} requires it"
+            "cannot drop constraint {name} on table {table} because trigger {trigger} on table {table} requires it"
         );
         let error = Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message);
-        return Err(error.hint(format!("You can drop trigger {name} on table {table} instead.")));
+        return Err(error.hint(format!("You can drop trigger {trigger} on table {table} instead.")));
     }
     let Some(constraint) = def.constraints.iter().find(|constraint| constraint.name == name.as_str()) else {
         let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", def.name);

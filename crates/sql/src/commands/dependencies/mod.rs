@@ -178,6 +178,10 @@ impl Dependencies<'_, '_> {
             found.push((Node::Object(user_types::array_of(type_oid)), Link::Automatic));
         }
         for table in self.catalog.tables().filter(|table| table.oid != type_oid) {
+        for other in catalog.tables().filter(|other| other.oid != table) {
+            let from_here = other.triggers.iter().filter(|def| def.from_table == table);
+            found.extend(from_here.map(|def| (Node::Trigger(other.oid, def.oid), Link::Automatic)));
+        }
             if table.kind != RelationKind::Table {
                 // Its query is what gives the column its type.
                 if table.columns.iter().any(|column| !column.dropped && column.type_oid == type_oid) {
@@ -656,6 +660,7 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
         }
     }
     Ok(())
+                def.constraint_triggers.retain(|other| other.trigger != trigger);
 }
 
 /// Locks a table against everybody, this session's own open cursors among them. `what` is done to it.
