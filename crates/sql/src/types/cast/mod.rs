@@ -74,8 +74,8 @@ enum Step {
     Reinterpret,
     /// Through the target's input function; the value is a string.
     Input(SqlType),
-    /// To a string.
-    Output,
+    /// To a string, as this type, which is no domain, is written.
+    Output(Oid),
     /// Element by element.
     Elements(Arc<Cast>),
     /// Field by field, into a row of this shape.
@@ -152,7 +152,7 @@ impl Cast {
         self.steps.iter().all(|step| match step {
             Step::Function(def) => def.volatility == Volatility::Immutable,
             Step::Input(ty) => has_immutable_input(ty.oid),
-            Step::Output => has_immutable_output(self.source.oid),
+            Step::Output(oid) => has_immutable_output(*oid),
             Step::Elements(cast) => cast.is_immutable(),
             Step::Fields(_, casts) => casts.iter().all(Cast::is_immutable),
             Step::Reinterpret | Step::Length | Step::Domain(_) => true,
@@ -162,10 +162,9 @@ impl Cast {
     /// Whether a constant may be converted when a statement is planned: the result is the same under all settings.
     /// PostgreSQL calls the texts of floats and of `bytea` immutable, but settings change them, and plans are shared by sessions.
     pub fn is_foldable(&self) -> bool {
-        let varies = matches!(self.source.oid, oids::FLOAT4 | oids::FLOAT8 | oids::BYTEA);
         self.is_immutable()
             && self.steps.iter().all(|step| match step {
-                Step::Output => !varies,
+                Step::Output(oid) => !matches!(*oid, oids::FLOAT4 | oids::FLOAT8 | oids::BYTEA),
                 Step::Elements(cast) => cast.is_foldable(),
                 Step::Fields(_, casts) => casts.iter().all(Cast::is_foldable),
                 // The domain's conditions may change, or call what changes.
@@ -219,7 +218,7 @@ impl Cast {
                 Value::Text(text) => text_io::input(context, text, *ty)?,
                 other => other.clone(),
             },
-            Step::Output => {
+            Step::Output(_) => {
                 let mut text = Vec::new();
                 text_io::output(&value, self.source.oid, context.format(), context.catalog(), &mut text)?;
                 text_io::text_of_output(text)?
@@ -384,7 +383,7 @@ fn type_steps(
             CastMethod::Function(oid) => vec![Step::Function(functions::function(oid)?)],
             CastMethod::Binary if source == oids::INT4 || target == oids::INT4 => vec![Step::Reinterpret],
             CastMethod::Binary => Vec::new(),
-            CastMethod::InOut => vec![Step::Output, Step::Input(SqlType::new(target))],
+            CastMethod::InOut => vec![Step::Output(source), Step::Input(SqlType::new(target))],
         });
     }
     let source_shape = type_shape(catalog, source)?;
@@ -409,7 +408,7 @@ fn type_steps(
         _ => {}
     }
     if context >= CastContext::Assignment && is_string(Some(target_shape.category)) {
-        let mut steps = vec![Step::Output];
+        let mut steps = vec![Step::Output(source)];
         if matches!(target, oids::NAME | oids::CHAR) {
             steps.push(Step::Input(SqlType::new(target)));
         }
