@@ -12,6 +12,7 @@ mod information_privileges;
 mod information_types;
 mod information_views;
 mod monitoring;
+mod not_null;
 mod objects;
 mod registry;
 mod relations;
@@ -34,6 +35,7 @@ use crate::types::Value;
 use registry::{Entry, REGISTRY};
 
 pub use builtin::{is_shared, is_view};
+pub use not_null::is_not_null;
 pub use objects::{class, comments};
 pub use relations::{SYSTEM_COLUMNS, constraints, role_name};
 pub use rows::{BTREE_METHOD, DATABASE_OID};

@@ -442,8 +442,9 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
         match &relation {
             Relation::System(table) => {
                 for (place, column) in table.columns.iter().enumerate() {
-                    let number = place as i16 + 1;
-                    rows.push(AttributeRow::new(oid, &column.name, column.sql_type, number).values(run));
+                    let attribute = AttributeRow::new(oid, &column.name, column.sql_type, place as i16 + 1);
+                    let not_null = super::is_not_null(table, &column.name);
+                    rows.push(AttributeRow { not_null, ..attribute }.values(run));
                 }
             }
             Relation::Table(table) => {

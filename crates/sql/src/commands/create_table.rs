@@ -245,8 +245,13 @@ impl Parts {
             }
             Found::System(_) => {
                 let model = crate::catalogs::system_table_named(name.schema.as_deref(), &name.name);
-                for column in model.iter().flat_map(|model| &model.columns) {
-                    self.add_typed(ddl, &column.name, column.sql_type)?;
+                if let Some(model) = &model {
+                    for column in &model.columns {
+                        self.add_typed(ddl, &column.name, column.sql_type)?;
+                        if let Some(added) = self.columns.last_mut() {
+                            added.def.not_null = crate::catalogs::is_not_null(model, &column.name);
+                        }
+                    }
                 }
                 return Ok(());
             }
@@ -452,14 +457,13 @@ impl Parts {
                 keys.push((constraint.clone(), key, false));
             }
         }
-        // UNIQUE on the columns of another key needs no index of its own.
+        // UNIQUE on the columns of another key needs no index of its own, whatever storage parameters it asks for.
         let mut kept: Vec<(Constraint, &KeyConstraint, bool)> = Vec::new();
         for (constraint, key, is_primary) in keys {
             let same = kept.iter_mut().find(|(other, other_key, _)| {
                 other_key.columns == key.columns
                     && other_key.including == key.including
                     && other_key.nulls_not_distinct == key.nulls_not_distinct
-                    && other_key.options == key.options
                     && other.deferrable == constraint.deferrable
                     && other.initially_deferred == constraint.initially_deferred
             });
