@@ -1,7 +1,7 @@
 //! REASSIGN OWNED and DROP OWNED.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::Object;
+use engine::catalog::{BOOTSTRAP_ROLE, Object};
 
 use super::ddl::Ddl;
 use super::dependencies::{Node, drop_all};
@@ -13,10 +13,8 @@ use crate::tree::RoleName;
 
 /// REASSIGN OWNED BY ... TO ...
 pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -> Result<UtilityOutput> {
-    let roles = named(ddl, roles, "reassign")?;
-    let [new] = named(ddl, std::slice::from_ref(new_role), "reassign")?[..] else {
-        return Err(Error::internal("one role was named"));
-    };
+    let roles = owners(ddl, roles, "reassign", "reassign ownership of objects")?;
+    let new = member(ddl, new_role, "reassign")?;
     for role in roles {
         for oid in owned_by(ddl, role) {
             rename::set_owner(ddl, oid, new)?;
@@ -27,7 +25,7 @@ pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -
 
 /// DROP OWNED BY ...
 pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Result<UtilityOutput> {
-    let roles = named(ddl, roles, "drop")?;
+    let roles = owners(ddl, roles, "drop", "drop objects")?;
     // The database stays.
     let owned = roles.iter().flat_map(|role| owned_by(ddl, *role)).filter(|oid| *oid != DATABASE_OID);
     let targets: Vec<Node> = owned.map(Node::Object).collect();
@@ -52,20 +50,25 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Resu
     Ok(UtilityOutput::tag("DROP OWNED"))
 }
 
-/// The roles named, all of which whoever runs the statement must be a member of.
-fn named(ddl: &Ddl<'_>, roles: &[RoleName], verb: &str) -> Result<Vec<Oid>> {
-    let catalog = ddl.catalog();
-    roles
-        .iter()
-        .map(|role| {
-            let oid = ddl.role(role)?;
-            if !privileges::has_rights_of(&catalog, ddl.owner(), oid) {
-                let message = format!("permission denied to {verb} objects");
-                return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-            }
-            Ok(oid)
-        })
-        .collect()
+/// The roles whose objects are meant: 2BP01 for the one that owns what is built in.
+fn owners(ddl: &Ddl<'_>, roles: &[RoleName], verb: &str, what: &str) -> Result<Vec<Oid>> {
+    let oids = roles.iter().map(|role| member(ddl, role, verb)).collect::<Result<Vec<Oid>>>()?;
+    if oids.contains(&BOOTSTRAP_ROLE) {
+        let role = super::dependencies::describe(&ddl.view(), Node::Object(BOOTSTRAP_ROLE));
+        let message = format!("cannot {what} owned by {role} because they are required by the database system");
+        return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+    }
+    Ok(oids)
+}
+
+/// A role of which whoever runs the statement must be a member.
+fn member(ddl: &Ddl<'_>, role: &RoleName, verb: &str) -> Result<Oid> {
+    let oid = ddl.role(role)?;
+    if !privileges::has_rights_of(&ddl.catalog(), ddl.owner(), oid) {
+        let message = format!("permission denied to {verb} objects");
+        return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+    }
+    Ok(oid)
 }
 
 /// What a role owns; a table's own sequences go with it.
