@@ -171,7 +171,13 @@ impl Binder<'_, '_> {
         if literal_depends_on_settings(self.context.lookup, base.oid, text) {
             self.depends_on_settings = true;
         }
-        let value = types::input(self.context.eval, text, read_as).map_err(|error| self.at(error, location))?;
+        let value = match self.earlier().and_then(|earlier| earlier.literal(location, read_as)) {
+            Some(value) => value.clone(),
+            None => types::input(self.context.eval, text, read_as).map_err(|error| self.at(error, location))?,
+        };
+        if !self.text_is_foreign {
+            self.context.meaning.note_literal(location, read_as, &value);
+        }
         self.note_resolved(|resolved| {
             resolved.literals.insert(location, (read_as, value.clone()));
         });

@@ -595,7 +595,11 @@ impl Binder<'_, '_> {
                 if row.sql_type.oid == oids::RECORD { sqlstate::UNDEFINED_COLUMN } else { sqlstate::WRONG_OBJECT_TYPE };
             return Err(self.error(code, message, location));
         };
-        let Some(position) = shape.fields.iter().position(|(field, _)| field == name.as_str()) else {
+        let row_type = row.sql_type.oid;
+        let known = self.earlier().and_then(|earlier| earlier.field(location, row_type, name));
+        let position = known.filter(|position| *position < shape.fields.len());
+        let position = position.or_else(|| shape.fields.iter().position(|(field, _)| field == name.as_str()));
+        let Some(position) = position else {
             let found = self.type_name(row.sql_type.oid);
             let message = if row.sql_type.oid == oids::RECORD {
                 format!("could not identify column \"{name}\" in record data type")
@@ -604,6 +608,9 @@ impl Binder<'_, '_> {
             };
             return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, location));
         };
+        if !self.text_is_foreign {
+            self.context.meaning.note_field(location, row_type, name, position);
+        }
         if let ExprKind::Row { mut fields, .. } = row.kind {
             return Ok(fields.swap_remove(position));
         }

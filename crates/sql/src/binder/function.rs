@@ -219,6 +219,7 @@ impl Binder<'_, '_> {
         self.note_resolved(|resolved| {
             resolved.functions.insert(call.name.location, found.oid);
         });
+        self.context.meaning.note_function(found.oid);
         let function = self.context.catalog.function(found.oid).cloned();
         self.calls(found.oid);
         function.ok_or_else(|| Error::internal(format!("function {} is not in the catalog", found.oid)))

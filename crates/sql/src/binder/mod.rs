@@ -66,7 +66,7 @@ use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, SequenceDef, TableDef, ViewScope};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
-use crate::plan::{Expr, VirtualTable};
+use crate::plan::{Expr, Meaning, VirtualTable};
 use crate::privileges::{self, Access, ColumnsUsed, Privileges};
 use crate::tree::{self, Location, Name, Statement};
 use crate::types::{CatalogLookup, EvalContext, SqlType, Value};
@@ -162,6 +162,10 @@ pub struct BindContext<'a> {
     pub resolved: Option<&'a RefCell<Resolved>>,
     /// Views are bound as tables, as if nothing were known of their queries: enough to find out what the text uses itself.
     pub leaves_views_closed: bool,
+    /// What the text means is taken down here.
+    pub meaning: Meaning,
+    /// What it meant when it was planned before, if it means that still.
+    pub earlier: Option<&'a Meaning>,
     /// The values of the statement's parameters, if the plan is made for these alone.
     pub parameter_values: Option<&'a [Value]>,
     /// Switches of the planner.
@@ -383,6 +387,11 @@ impl<'c, 'a> Binder<'c, 'a> {
     /// What the query being bound could name when it was stored.
     fn view_scope(&self) -> Option<&ViewScope> {
         self.stored_query_of.as_ref()?.view_scope.as_ref()
+    }
+
+    /// What the text meant before, if it is the statement's own.
+    fn earlier(&self) -> Option<&Meaning> {
+        self.context.earlier.filter(|_| !self.text_is_foreign)
     }
 
     /// Takes down what something in the text stands for.

@@ -15,6 +15,19 @@ impl Binder<'_, '_> {
             let message = format!("type \"{}\" cannot be SETOF here", name.name);
             return Err(self.error(sqlstate::INVALID_FUNCTION_DEFINITION, message, name.location));
         }
+        let known = self.earlier().and_then(|earlier| earlier.type_named(name.location));
+        if let Some(known) = known.filter(|known| types::type_shape(self.context.lookup, known.oid).is_some()) {
+            self.context.meaning.note_type(name.location, known);
+            return Ok(known);
+        }
+        let found = self.type_written(name)?;
+        if !self.text_is_foreign {
+            self.context.meaning.note_type(name.location, found);
+        }
+        Ok(found)
+    }
+
+    fn type_written(&mut self, name: &TypeName) -> Result<SqlType> {
         let element = if name.percent_type { self.column_type(name)? } else { self.plain_type(name)? };
         if name.array_dimensions == 0 {
             return Ok(element);

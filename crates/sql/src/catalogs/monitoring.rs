@@ -323,7 +323,8 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
             Some(_) => crate::parser::if_readable(statement.plan(run.state))?,
             None => None,
         };
-        let known = planned.as_ref().map_or(&*statement.types, |planned| &planned.statement.parameters);
+        let kept = statement.parameter_types();
+        let known = planned.as_ref().map_or(&*kept, |planned| &planned.statement.parameters);
         let types = known.iter().map(|sql_type| Value::oid(sql_type.oid)).collect();
         Ok(row![
             statement.name.as_str(),

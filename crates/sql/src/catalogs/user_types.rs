@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::{NULL, letter, row};
 use crate::binder::{BindContext, VariableNames, domain_check};
 use crate::binder::{Parameters, PlannerSettings};
-use crate::plan::{Expr, ExprKind};
+use crate::plan::{Expr, ExprKind, Meaning};
 use crate::session::CatalogView;
 use crate::tree::Name;
 use crate::types::context::{EnumLabel, UserTypeKind};
@@ -569,6 +569,8 @@ fn with_value<T>(
         database: "",
         text,
         stored_query_of: None,
+        meaning: Meaning::default(),
+        earlier: None,
         resolved: None,
         leaves_views_closed: false,
         parameter_values: None,

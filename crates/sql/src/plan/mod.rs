@@ -31,6 +31,7 @@
 //! conditions are tried again on that version: [`Recheck`] says how.
 
 mod expr;
+mod meaning;
 mod scan;
 mod walk;
 
@@ -46,6 +47,7 @@ pub use expr::{
     Quantifier, SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame,
     WindowFrameBound, WindowFrameMode, WindowTarget,
 };
+pub use meaning::Meaning;
 pub use scan::{
     FunctionScan, IndexPoint, IndexRange, IndexScan, KeyPart, ScanColumn, SeqScan, VirtualColumn, VirtualScan,
     VirtualTable,
@@ -99,6 +101,8 @@ pub struct Statement {
     pub usable_from: Lsn,
     /// Functions in SQL have become part of it.
     pub has_inlined: bool,
+    /// What its text has meant, if that matters to another plan.
+    pub meaning: Option<Arc<Meaning>>,
 }
 
 /// Which rows of tables a cursor's row is made of, for `WHERE CURRENT OF`.

@@ -17,7 +17,7 @@ use crate::binder::{
 };
 use crate::commands::volatility;
 use crate::parser::{self, ParseOptions};
-use crate::plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, SetCall, Variable};
+use crate::plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, Meaning, SetCall, Variable};
 use crate::privileges::Access;
 use crate::sql_function;
 use crate::tree::{Name, Statement};
@@ -121,6 +121,8 @@ fn bound_body(
         database: context.database,
         text: &function.body,
         stored_query_of: None,
+        meaning: Meaning::default(),
+        earlier: None,
         resolved: None,
         leaves_views_closed: false,
         parameter_values: None,

@@ -101,6 +101,7 @@ pub fn plan_statement(
             is_makeshift: false,
             usable_from: Lsn::ZERO,
             has_inlined: false,
+            meaning: None,
         });
     };
     plan_bound(bound, context, parameters)
@@ -148,6 +149,8 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         noted.add_to(&mut access);
     }
     locks.sort_by_key(|(oid, _)| *oid);
+    let context = planner.context;
+    let meaning = std::mem::take(&mut context.meaning).finished(context.catalog, locks.iter().map(|(oid, _)| *oid));
     Ok(Statement {
         kind: StatementKind::Query(Box::new(plan)),
         parameters: parameters.types().to_vec(),
@@ -170,6 +173,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         is_makeshift,
         usable_from,
         has_inlined: inlining.has_inlined,
+        meaning,
     })
 }
 

@@ -14,11 +14,12 @@ use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_var
 use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::commands::Cursor;
 use crate::executor::{self, Due, Locals, Run, StoreReader};
-use crate::plan::{Command, Node, StatementKind, VirtualTable};
+use crate::plan::{Command, Meaning, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, SessionState, query_plan};
 use crate::tree::{Name, ParsedStatement, Statement};
-use crate::types::{SqlType, Value, oids};
+use crate::types::context::UserTypeKind;
+use crate::types::{CatalogLookup, SqlType, Value, oids};
 
 /// The names that a function's variables have in its statements.
 struct Names<'f> {
@@ -176,7 +177,9 @@ fn plan_tree(
     let names = Names::new(frame, expression);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let environment = environment(frame, run.state, expression.is_cursor).with_variables(&names);
-    let planned = environment.planned(&expression.text, tree, Parameters::fixed(types))?;
+    let known = expression.plan.lock().clone().map(|plan| plan.planned);
+    let earlier = known.as_ref().and_then(|planned| planned.meaning_now(run.state));
+    let planned = environment.meaning_as(earlier).planned(&expression.text, tree, Parameters::fixed(types))?;
     let (fields, spread) = (names.fields.into_inner().into(), names.spread.into_inner().into());
     Ok(ExpressionPlan { planned, fields, spread, whole: names.whole.get(), trigger: trigger_of(frame) })
 }
@@ -296,6 +299,24 @@ pub fn is_constant(expression: &Expression) -> bool {
     tree.is_some_and(|tree| {
         matches!(&tree.node, Node::Result { exprs, .. } if matches!(exprs[0].kind, crate::plan::ExprKind::Constant(_)))
     })
+}
+
+/// The label of an enum that a constant was when it was assigned before, until its text is to be read again.
+pub(super) fn kept_label(expression: &Expression, target: SqlType, run: &Run<'_, '_>) -> Option<Value> {
+    let kept = expression.label.lock().clone();
+    let (sql_type, label, meaning) = kept?;
+    (sql_type == target && meaning.holds(run.catalog.catalog())).then_some(label)
+}
+
+/// Keeps what a constant is as a value of an enum.
+pub(super) fn keep_label(expression: &Expression, target: SqlType, label: &Value, run: &Run<'_, '_>) {
+    let user_type = run.catalog.user_type(target.oid);
+    if is_constant(expression) && user_type.is_some_and(|made| matches!(made.kind, UserTypeKind::Enum(_))) {
+        let mut meaning = Meaning::default();
+        meaning.note_literal(0, target, label);
+        let meaning = meaning.finished(run.catalog.catalog(), std::iter::empty());
+        *expression.label.lock() = meaning.map(|meaning| (target, label.clone(), meaning));
+    }
 }
 
 /// The value of an expression, and its type.

@@ -3,10 +3,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 
 use super::conditions::catches;
-use super::expression::{Dynamic, OnRow, evaluate, is_constant, place_line, run_dynamic, run_statement, within};
+use super::expression::{
+    Dynamic, OnRow, evaluate, is_constant, keep_label, kept_label, place_line, run_dynamic, run_statement, within,
+};
 use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
@@ -230,6 +232,16 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             if subscripts.len() > types::MAX_DIMENSIONS {
                 return Err(within(types::too_many_dimensions(subscripts.len()), expression));
             }
+            let own_type = match &frame.function.variables[*target].kind {
+                VariableKind::Scalar(own) if own.oid >= Oid::FIRST_NORMAL && subscripts.is_empty() => Some(*own),
+                _ => None,
+            };
+            if let Some(own) = own_type
+                && let Some(label) = kept_label(expression, own, run)
+            {
+                frame.assign(*target, label, own, run)?;
+                return Ok(Flow::Next);
+            }
             let (mut value, mut sql_type) = evaluate(expression, frame, run)?;
             if !subscripts.is_empty() {
                 let way = (&subscripts[..], &steps[..]);
@@ -255,6 +267,9 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 _ if is_constant(expression) => within(error, expression),
                 _ => error,
             })?;
+            if let Some(own) = own_type {
+                keep_label(expression, own, &frame.values[*target], run);
+            }
         }
         StatementKind::If { branches, otherwise } => {
             for (condition, body) in branches {

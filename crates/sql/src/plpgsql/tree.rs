@@ -6,8 +6,9 @@ use base::Oid;
 use sync::Mutex;
 
 use crate::binder::VariableConflict;
+use crate::plan::Meaning;
 use crate::session::Planned;
-use crate::types::{RecordShape, SqlType};
+use crate::types::{RecordShape, SqlType, Value};
 
 /// A compiled function body.
 pub struct Function {
@@ -185,6 +186,8 @@ pub struct Expression {
     pub is_cursor: bool,
     /// A leaf. It has a lock because a session may move to another thread.
     pub(super) plan: Mutex<Option<ExpressionPlan>>,
+    /// The label that it is as a value of an enum, if it is a constant: under another name it is the same label. A leaf.
+    pub(super) label: Mutex<Option<(SqlType, Value, Arc<Meaning>)>>,
 }
 
 /// See [`Expression::plan`].
@@ -212,6 +215,7 @@ impl Expression {
             assignment: None,
             is_cursor: false,
             plan: Mutex::new(None),
+            label: Mutex::new(None),
         }
     }
 }

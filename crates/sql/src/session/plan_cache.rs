@@ -9,8 +9,9 @@ use std::sync::Arc;
 use sync::Mutex;
 
 use super::by_text::{ByText, Limits};
+use super::state::SessionState;
 use crate::client::{ResultColumn, RowDescription};
-use crate::plan::{Command, Statement};
+use crate::plan::{Command, Meaning, Statement};
 use crate::types::{CatalogLookup, SqlType, base_type};
 
 /// A value that ends on a further stack if it was made on one: it may be nested deeper than the stack bears of whoever happens to
@@ -85,6 +86,13 @@ impl Planned {
     /// Whether it gives rows.
     pub fn gives_rows(&self) -> bool {
         self.gives_rows
+    }
+
+    /// What its text meant, if nothing has happened since for which it is read anew.
+    pub fn meaning_now(&self, state: &SessionState) -> Option<&Meaning> {
+        let meaning = self.statement.meaning.as_deref()?;
+        let holds = self.search_path == state.plan_path() && meaning.holds(state.catalog().catalog());
+        holds.then_some(meaning)
     }
 
     /// Whether it may be used under this catalog and path.

@@ -16,7 +16,7 @@ use crate::catalogs::user_types;
 use crate::client::{Client, OutgoingRow, Severity};
 use crate::executor::{Locals, evaluate};
 use crate::parser::no_stack;
-use crate::plan::VirtualTable;
+use crate::plan::{Meaning, VirtualTable};
 use crate::privileges::Access;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
@@ -33,6 +33,7 @@ pub struct Environment<'a> {
     leaves_views_closed: bool,
     errors_wait: bool,
     parameter_values: Option<&'a [Value]>,
+    earlier: Option<&'a Meaning>,
 }
 
 impl<'a> Environment<'a> {
@@ -49,7 +50,15 @@ impl<'a> Environment<'a> {
             leaves_views_closed: false,
             errors_wait: false,
             parameter_values: None,
+            earlier: None,
         }
+    }
+
+    /// The text means what it meant when it was planned before.
+    #[must_use]
+    pub fn meaning_as(mut self, earlier: Option<&'a Meaning>) -> Environment<'a> {
+        self.earlier = earlier;
+        self
     }
 
     /// Constants that can't be computed are no errors yet: they are when the statement runs.
@@ -209,6 +218,8 @@ impl<'a> Environment<'a> {
             stored_query_of: self.stored_query_of.clone(),
             resolved: self.resolved,
             leaves_views_closed: self.leaves_views_closed,
+            meaning: Meaning::default(),
+            earlier: self.earlier,
             parameter_values: self.parameter_values,
             settings: PlannerSettings {
                 keeps_row_places: self.keeps_row_places,

@@ -52,6 +52,8 @@ struct LastPlan {
     planned: Option<Arc<Planned>>,
     /// Its columns, which clients have been told; kept also where the plan is not.
     columns: Option<Vec<(String, SqlType)>>,
+    /// The types of its parameters, those that were inferred among them: they stay, whatever becomes of what they were inferred from.
+    parameters: Option<Arc<[SqlType]>>,
 }
 
 impl Prepared {
@@ -106,9 +108,14 @@ impl Prepared {
     /// A plan in which constants that can't be computed are left as they are: they are errors where a row reaches them.
     fn plan_roughly(&self, state: &SessionState) -> Result<Arc<Planned>> {
         let Some(tree) = &self.tree else { return Err(Error::internal("an empty statement has no plan")) };
-        let types = self.types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
+        let types = self.parameter_types().iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
         let environment = super::planning::Environment::new(state, &state.catalog()).with_errors_waiting();
         environment.planned(&self.text, &tree.statement, Parameters::declared(&types))
+    }
+
+    /// The types of its parameters: those that were given, and once it has been planned those that were inferred.
+    pub fn parameter_types(&self) -> Arc<[SqlType]> {
+        self.last.lock().parameters.clone().unwrap_or_else(|| Arc::clone(&self.types))
     }
 
     /// The plan that was made last, which may be good no longer.
@@ -136,6 +143,7 @@ impl Prepared {
         let Some(tree) = &self.tree else { return Ok(generic) };
         let view = state.catalog();
         let environment = super::planning::Environment::new(state, &view).with_parameter_values(values);
+        let environment = environment.meaning_as(generic.meaning_now(state));
         let types = generic.statement.parameters.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
         let custom = environment.planned(&self.text, &tree.statement, Parameters::declared(&types))?;
         let PlanCounts { custom: count, custom_cost, .. } = &self.counts;
@@ -168,11 +176,19 @@ impl Prepared {
             return Ok(planned);
         }
         let Some(tree) = &self.tree else { return Err(Error::internal("an empty statement has no plan")) };
+        let types = self.parameter_types();
+        let last = self.last_plan();
+        // Others who plan the text now read it anew.
+        let earlier = last.as_ref().and_then(|last| last.meaning_now(state));
         // The text of SQL's PREPARE is that of another statement: no plan may be found by it.
-        let planned = if self.from_sql {
-            plan_uncached(state, &self.text, tree, &self.types)
+        let planned = if earlier.is_some() {
+            let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
+            let environment = super::planning::Environment::new(state, &state.catalog()).meaning_as(earlier);
+            environment.planned(&self.text, &tree.statement, Parameters::declared(&types))
+        } else if self.from_sql {
+            plan_uncached(state, &self.text, tree, &types)
         } else {
-            plan(state, &self.text, tree, &self.types)
+            plan(state, &self.text, tree, &types)
         };
         let planned = match planned {
             // The values may be such that nothing reaches the constant.
@@ -191,6 +207,12 @@ impl Prepared {
             return Err(changed_result());
         }
         last.columns = Some(columns);
+        if last.parameters.is_none() {
+            last.parameters = Some(match planned.statement.parameters == *self.types {
+                true => Arc::clone(&self.types),
+                false => planned.statement.parameters.as_slice().into(),
+            });
+        }
         last.planned = (!planned.statement.has_large_constants).then(|| Arc::clone(&planned));
         Ok(planned)
     }

@@ -22,7 +22,7 @@ use vfs::{SimulatedVfs, Vfs};
 
 use crate::binder::{BindContext, NoSystemCatalog, Parameters, PlannerSettings};
 use crate::parser::{ParseOptions, parse};
-use crate::plan::Statement;
+use crate::plan::{Meaning, Statement};
 use crate::types::context::RegKind;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, oids};
@@ -264,6 +264,8 @@ impl World {
             database: "postgres",
             text,
             stored_query_of: None,
+            meaning: Meaning::default(),
+            earlier: None,
             resolved: None,
             leaves_views_closed: false,
             parameter_values: None,
