@@ -24,6 +24,14 @@ pub mod class {
     pub const RELATION: Oid = Oid(1259);
     /// `pg_constraint`
     pub const CONSTRAINT: Oid = Oid(2606);
+    /// `pg_attrdef`
+    pub const DEFAULT: Oid = Oid(2604);
+    /// `pg_rewrite`
+    pub const RULE: Oid = Oid(2618);
+    /// `pg_language`
+    pub const LANGUAGE: Oid = Oid(2612);
+    /// `pg_default_acl`
+    pub const DEFAULT_ACL: Oid = Oid(826);
     /// `pg_trigger`
     pub const TRIGGER: Oid = Oid(2620);
     /// `pg_namespace`
@@ -198,7 +206,8 @@ pub fn pg_auth_members(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Va
 const LANGUAGES: &[(u32, &str, bool)] =
     &[(12, "internal", false), (13, "c", false), (14, "sql", false), (13563, "plpgsql", true)];
 
-fn language_oid(name: &str) -> Oid {
+/// The number of a language.
+pub fn language_oid(name: &str) -> Oid {
     LANGUAGES.iter().find(|language| language.1 == name).map_or(Oid::INVALID, |language| Oid(language.0))
 }
 
@@ -459,6 +468,9 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
                 }
                 for trigger in &def.triggers {
                     add(trigger.oid, class::TRIGGER, 0, trigger.comment.as_deref());
+                    let as_constraint = def.as_constraint(trigger.oid);
+                    let comment = as_constraint.and_then(|constraint| constraint.comment.as_deref());
+                    add(trigger.oid, class::CONSTRAINT, 0, comment);
                 }
                 for constraint in &def.constraints {
                     add(constraint.oid, class::CONSTRAINT, 0, constraint.comment.as_deref());
@@ -468,9 +480,6 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
             Object::Sequence(def) => add(def.oid, class::RELATION, 0, def.comment.as_deref()),
             Object::Function(def) => add(def.oid, class::FUNCTION, 0, def.comment.as_deref()),
             Object::Role(def) => add(def.oid, class::ROLE, 0, def.comment.as_deref()),
-                    let as_constraint = def.as_constraint(trigger.oid);
-                    let comment = as_constraint.and_then(|constraint| constraint.comment.as_deref());
-                    add(trigger.oid, class::CONSTRAINT, 0, comment);
             Object::Custom(def) => {
                 if def.class == user_types::TYPE_CLASS
                     && let Ok(body) = user_types::TypeBody::decode(&def.body)

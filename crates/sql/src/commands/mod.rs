@@ -188,6 +188,23 @@ pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Result<V
     }
 }
 
+/// What the stored expressions use that `wanted` asks for.
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
+pub fn what_expressions_use(
+    state: &SessionState,
+    client: &mut dyn Client,
+    wanted: dependencies::WantedUses,
+) -> Result<Vec<dependencies::ExpressionUse>> {
+    let text = Arc::from("");
+    let mut uses = || dependencies::uses_of_expressions(&ddl::Ddl::new(state, &text, client), wanted);
+    match sync::on_further_stack(&mut uses) {
+        Ok(uses) => uses,
+        Err(_) => uses(),
+    }
+}
+
 /// LISTEN.
 /// LOAD: there are no libraries to load. Others than those in `plugins` are for superusers.
 fn load(state: &SessionState, library: &str) -> Result<UtilityOutput> {

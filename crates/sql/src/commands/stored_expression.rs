@@ -51,35 +51,42 @@ pub(super) fn for_each_naming(
     mention: &dyn Fn(&str) -> bool,
     take: &mut dyn FnMut(Place, Expr),
 ) -> Result<()> {
+    for_each_wanted(ddl, &|_, text| (text.contains('(') || text.contains("::")) && mention(text), take)
+}
+
+/// Which expressions are to be bound, by their places and texts.
+type Wanted<'w> = dyn Fn(Place, &str) -> bool + 'w;
+
+/// All that are `wanted`; those of one object follow each other.
+pub(super) fn for_each_wanted(ddl: &Ddl<'_>, wanted: &Wanted<'_>, take: &mut dyn FnMut(Place, Expr)) -> Result<()> {
     let catalog = ddl.catalog();
-    let may_name = |text: &str| (text.contains('(') || text.contains("::")) && mention(text);
     for table in catalog.tables() {
         sync::yield_point()?;
-        of_table(ddl, &catalog, table, &may_name, take)?;
+        of_table(ddl, &catalog, table, wanted, take)?;
     }
     for domain in catalog.customs(TYPE_CLASS) {
-        of_domain(ddl, domain, &may_name, take)?;
+        of_domain(ddl, domain, wanted, take)?;
     }
     for function in catalog.functions() {
-        of_function(ddl, function, &may_name, take)?;
+        of_function(ddl, function, wanted, take)?;
     }
     Ok(())
 }
 
 /// Those of a table.
 pub(super) fn for_each_of_table(ddl: &Ddl<'_>, table: &Arc<TableDef>, take: &mut dyn FnMut(Place, Expr)) -> Result<()> {
-    of_table(ddl, &ddl.catalog(), table, &|_| true, take)
+    of_table(ddl, &ddl.catalog(), table, &|_, _| true, take)
 }
 
 fn of_table(
     ddl: &Ddl<'_>,
     catalog: &Catalog,
     table: &Arc<TableDef>,
-    wanted: &dyn Fn(&str) -> bool,
+    wanted: &Wanted<'_>,
     take: &mut dyn FnMut(Place, Expr),
 ) -> Result<()> {
     let mut bind = |text: &str, place: Place, used_for: DefinitionUse<'_>| -> Result<()> {
-        if !wanted(text) {
+        if !wanted(place, text) {
             return Ok(());
         }
         // What can't be bound any more can't be written either: it stays.
@@ -116,47 +123,43 @@ fn of_table(
         }
     }
     for trigger in &table.triggers {
-        if trigger.condition.as_deref().is_some_and(wanted)
+        let place = Place::TriggerCondition { table: oid, trigger: trigger.oid };
+        if trigger.condition.as_deref().is_some_and(|text| wanted(place, text))
             && let Some(expr) = bound_condition(ddl.state, table, trigger)?
         {
-            take(Place::TriggerCondition { table: oid, trigger: trigger.oid }, expr);
+            take(place, expr);
         }
     }
     Ok(())
 }
 
-fn of_domain(
-    ddl: &Ddl<'_>,
-    def: &CustomDef,
-    wanted: &dyn Fn(&str) -> bool,
-    take: &mut dyn FnMut(Place, Expr),
-) -> Result<()> {
+fn of_domain(ddl: &Ddl<'_>, def: &CustomDef, wanted: &Wanted<'_>, take: &mut dyn FnMut(Place, Expr)) -> Result<()> {
     let Ok(TypeBody::Domain { base, default, checks, .. }) = TypeBody::decode(&def.body) else { return Ok(()) };
     let used_for = DefinitionUse::Default { column: &def.name, sql_type: base };
-    if let Some(text) = default.filter(|text| wanted(text))
+    let place = Place::DomainDefault { domain: def.oid };
+    if let Some(text) = default.filter(|text| wanted(place, text))
         && let Some(expr) = if_readable(ddl.stored_default(&text, used_for))?
     {
-        take(Place::DomainDefault { domain: def.oid }, expr);
+        take(place, expr);
     }
-    for check in checks.iter().filter(|check| wanted(&check.expression)) {
-        if let Some(expr) = if_readable(bound_check(&ddl.view(), &check.expression, base))? {
-            take(Place::DomainCheck { domain: def.oid, check: check.oid }, expr);
+    for check in &checks {
+        let place = Place::DomainCheck { domain: def.oid, check: check.oid };
+        if wanted(place, &check.expression)
+            && let Some(expr) = if_readable(bound_check(&ddl.view(), &check.expression, base))?
+        {
+            take(place, expr);
         }
     }
     Ok(())
 }
 
-fn of_function(
-    ddl: &Ddl<'_>,
-    def: &FunctionDef,
-    wanted: &dyn Fn(&str) -> bool,
-    take: &mut dyn FnMut(Place, Expr),
-) -> Result<()> {
+fn of_function(ddl: &Ddl<'_>, def: &FunctionDef, wanted: &Wanted<'_>, take: &mut dyn FnMut(Place, Expr)) -> Result<()> {
     for (number, argument) in def.arguments.iter().enumerate() {
-        let Some(text) = argument.default.as_deref().filter(|text| wanted(text)) else { continue };
+        let place = Place::ArgumentDefault { function: def.oid, number };
+        let Some(text) = argument.default.as_deref().filter(|text| wanted(place, text)) else { continue };
         let used_for = DefinitionUse::ParameterDefault(SqlType::new(argument.type_oid));
         if let Some(expr) = if_readable(ddl.stored_default(text, used_for))? {
-            take(Place::ArgumentDefault { function: def.oid, number }, expr);
+            take(place, expr);
         }
     }
     Ok(())

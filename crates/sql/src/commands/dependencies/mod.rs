@@ -3,6 +3,8 @@
 //! Nothing is stored: dependencies are found in the descriptors. Some dependents go without a word
 //! ([`Link::Automatic`]: an index of its table), the others need CASCADE.
 
+mod describe;
+mod expressions;
 mod views;
 
 use std::cell::RefCell;
@@ -15,12 +17,14 @@ use engine::catalog::{Catalog, ConstraintKind, FunctionDef, Object, RelationKind
 
 use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};
-use crate::catalogs::{class, user_types};
+use crate::catalogs::user_types;
 use crate::client::Severity;
 use crate::parser::if_readable;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
-use crate::session::{CatalogView, describe_function, quote_identifier};
 use crate::types::{self, Value, oids};
+pub(super) use describe::{describe, relation, signature};
+pub(super) use expressions::uses_of_expressions;
+pub use expressions::{ExpressionUse, WantedUses};
 pub use views::ViewUse;
 pub(super) use views::uses_of_views;
 
@@ -79,10 +83,15 @@ pub(super) fn mentioning(name: &str) -> impl Fn(&str) -> bool {
     move |text| name.as_ref().is_none_or(|name| text.contains(name.as_str()))
 }
 
+/// The name by which texts mention an object; that of its elements' type for an array type.
+fn name_of(catalog: &Catalog, oid: Oid) -> String {
+    let oid = user_types::element_of_array(oid).unwrap_or(oid);
+    catalog.object(oid).map_or_else(String::new, |object| object.name().to_owned())
+}
+
 impl Dependencies<'_, '_> {
     fn name_of(&self, oid: Oid) -> String {
-        let oid = user_types::element_of_array(oid).unwrap_or(oid);
-        self.catalog.object(oid).map_or_else(String::new, |object| object.name().to_owned())
+        name_of(&self.catalog, oid)
     }
 
     /// The uses of those views whose texts `mention` something.
@@ -122,10 +131,16 @@ impl Dependencies<'_, '_> {
             Node::RowType(table) => self.of_type(table)?,
             Node::Default(..) | Node::Trigger(..) => Vec::new(),
         };
+        let is_generated = |table: Oid, place: usize| {
+            let column = self.catalog.table(table).and_then(|table| table.columns.get(place));
+            column.is_some_and(|column| column.generated.is_some())
+        };
         let newest = |node: &Node| match node {
             // An array type is as old as its elements' type.
             Node::Object(oid) => (user_types::element_of_array(*oid).unwrap_or(*oid).0, 0),
             Node::Constraint(_, oid) | Node::Trigger(_, oid) | Node::RowType(oid) => (oid.0, 0),
+            // A generated column goes by its expression, which is one of the table's defaults.
+            Node::Column(table, place) if is_generated(*table, *place) => (table.0, *place),
             Node::Column(table, _) => (table.0, 0),
             Node::Default(table, place) => (table.0, *place),
         };
@@ -163,6 +178,10 @@ impl Dependencies<'_, '_> {
                 }
             }
         }
+        for other in catalog.tables().filter(|other| other.oid != table) {
+            let from_here = other.triggers.iter().filter(|def| def.from_table == table);
+            found.extend(from_here.map(|def| (Node::Trigger(other.oid, def.oid), Link::Automatic)));
+        }
         let users = self.users(&mentioning(&self.name_of(table)))?;
         let users = users.iter().filter(|user| user.named.relations.contains(&table));
         found.extend(users.map(|user| (Node::Object(user.view), Link::Cascade)));
@@ -178,10 +197,6 @@ impl Dependencies<'_, '_> {
             found.push((Node::Object(user_types::array_of(type_oid)), Link::Automatic));
         }
         for table in self.catalog.tables().filter(|table| table.oid != type_oid) {
-        for other in catalog.tables().filter(|other| other.oid != table) {
-            let from_here = other.triggers.iter().filter(|def| def.from_table == table);
-            found.extend(from_here.map(|def| (Node::Trigger(other.oid, def.oid), Link::Automatic)));
-        }
             if table.kind != RelationKind::Table {
                 // Its query is what gives the column its type.
                 if table.columns.iter().any(|column| !column.dropped && column.type_oid == type_oid) {
@@ -362,6 +377,19 @@ pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -
     Ok(expr.map(|expr| crate::binder::expression_columns(&expr)).unwrap_or_default())
 }
 
+/// The operands of an expression as it is written: what a function has as its arguments' defaults is the function's own.
+fn for_each_written(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
+    let (arguments, written) = match &expr.kind {
+        ExprKind::Call(call) => (&call.arguments, &call.types.written),
+        ExprKind::Set(call) => (&call.arguments, &call.types.written),
+        _ => return expr.for_each_child(visit),
+    };
+    match written {
+        Some(written) => written.iter().filter_map(|argument| arguments.get(argument.place)).for_each(visit),
+        None => arguments.iter().for_each(visit),
+    }
+}
+
 /// Objects that expressions name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Named {
@@ -380,7 +408,7 @@ pub struct Named {
 impl Named {
     fn in_expression(&mut self, expr: &Expr) {
         self.by_itself(expr);
-        expr.for_each_child(&mut |child| self.in_expression(child));
+        for_each_written(expr, &mut |child| self.in_expression(child));
     }
 
     /// What an expression names, its operands left out.
@@ -390,6 +418,7 @@ impl Named {
             ExprKind::Set(call) => &call.function,
             ExprKind::Constant(value) => return self.a_constant(value, expr.sql_type.oid),
             ExprKind::Cast(_) => return self.a_type(expr.sql_type.oid),
+            ExprKind::Row { shape, .. } => return self.a_type(shape.type_oid),
             ExprKind::Field(access) => {
                 return self.fields.push((access.input.sql_type.oid, access.field as usize));
             }
@@ -408,6 +437,16 @@ impl Named {
             (Value::Oid(oid), oids::REGTYPE) => self.a_type(Oid(*oid)),
             _ => self.a_type(type_oid),
         }
+    }
+
+    /// Each object once.
+    fn sort(&mut self) {
+        for list in [&mut self.functions, &mut self.relations, &mut self.types] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        self.fields.sort_unstable();
+        self.fields.dedup();
     }
 
     fn a_type(&mut self, oid: Oid) {
@@ -621,6 +660,7 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                 lock_unused(ddl, table, "DROP TRIGGER")?;
                 let mut def = (*ddl.table(table)?).clone();
                 def.triggers.retain(|other| other.oid != trigger);
+                def.constraint_triggers.retain(|other| other.trigger != trigger);
                 ddl.replace(def)?;
             }
             Node::Column(owner, place) if ddl.catalog().table(owner).is_none() => {
@@ -660,7 +700,6 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
         }
     }
     Ok(())
-                def.constraint_triggers.retain(|other| other.trigger != trigger);
 }
 
 /// Locks a table against everybody, this session's own open cursors among them. `what` is done to it.
@@ -691,90 +730,9 @@ fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()>
     stored.reshape(ddl, &[Reshaping::Dropped(place_in_rows)])
 }
 
-/// What PostgreSQL calls a thing in messages.
-pub(super) fn describe(view: &CatalogView, node: Node) -> String {
-    let catalog = view.catalog();
-    let table_name = |oid: Oid| match (catalog.table(oid), catalog.object(oid)) {
-        (Some(table), _) => relation(view, table.schema, &table.name, oid),
-        (None, Some(Object::Custom(def))) => relation(view, def.schema, &def.name, oid),
-        (None, _) => oid.to_string(),
-    };
-    let composite = |oid: Oid| catalog.object(oid).and_then(composite_fields_of);
-    let kind_of = |oid: Oid| match catalog.table(oid).map(|table| table.kind) {
-        Some(RelationKind::View) => "view",
-        Some(RelationKind::MaterializedView) => "materialized view",
-        None if composite(oid).is_some() => "composite type",
-        _ => "table",
-    };
-    let column_name = |table: Oid, place: usize| match (catalog.table(table), composite(table)) {
-        (Some(table), _) => quote_identifier(&table.columns[place].name),
-        (None, Some(fields)) => quote_identifier(&fields[place].0),
-        (None, None) => String::new(),
-    };
-    match node {
-        Node::RowType(table) => format!("type {}", types::format_type_name(view, table)),
-        Node::Column(table, place) => {
-            format!("column {} of {} {}", column_name(table, place), kind_of(table), table_name(table))
-        }
-        Node::Default(table, place) => {
-            let column = column_name(table, place);
-            format!("default value for column {column} of {} {}", kind_of(table), table_name(table))
-        }
-        Node::Trigger(table, trigger) => {
-            let name = catalog
-                .table(table)
-                .and_then(|table| table.triggers.iter().find(|other| other.oid == trigger))
-                .map_or_else(String::new, |trigger| quote_identifier(&trigger.name));
-            format!("trigger {name} on {} {}", kind_of(table), table_name(table))
-        }
-        Node::Constraint(domain, check) if catalog.table(domain).is_none() => {
-            let name = user_types::check_name(catalog, domain, check).unwrap_or_default();
-            format!("constraint {}", quote_identifier(&name))
-        }
-        Node::Constraint(table, constraint) => {
-            let name = catalog
-                .table(table)
-                .and_then(|table| table.constraints.iter().find(|other| other.oid == constraint))
-                .map_or_else(String::new, |constraint| quote_identifier(&constraint.name));
-            format!("constraint {name} on {} {}", kind_of(table), table_name(table))
-        }
-        Node::Object(oid) => match catalog.object(oid) {
-            Some(Object::Schema(schema)) => format!("schema {}", quote_identifier(&schema.name)),
-            Some(Object::Table(_)) => format!("{} {}", kind_of(oid), table_name(oid)),
-            Some(Object::Index(index)) => format!("index {}", relation(view, index.schema, &index.name, oid)),
-            Some(Object::Sequence(sequence)) => {
-                format!("sequence {}", relation(view, sequence.schema, &sequence.name, oid))
-            }
-            Some(Object::Function(function)) => format!("function {}", signature(view, function)),
-            Some(Object::Role(role)) => format!("role {}", quote_identifier(&role.name)),
-            Some(Object::Custom(def)) if def.class == class::DATABASE => {
-                format!("database {}", quote_identifier(&def.name))
-            }
-            Some(Object::Custom(_)) => format!("type {}", types::format_type_name(view, oid)),
-            None if user_types::element_of_array(oid).is_some() => {
-                format!("type {}", types::format_type_name(view, oid))
-            }
-            None => oid.to_string(),
-        },
-    }
-}
-
 fn composite_fields_of(object: &Object) -> Option<Vec<(String, types::SqlType)>> {
     match object {
         Object::Custom(def) => user_types::composite_fields(def),
         _ => None,
     }
-}
-
-/// A relation's name, with its schema unless the bare name finds it.
-pub(super) fn relation(view: &CatalogView, schema: Oid, name: &str, oid: Oid) -> String {
-    if view.relation_is_visible(oid, name) {
-        return quote_identifier(name);
-    }
-    format!("{}.{}", quote_identifier(&view.schema_name(schema)), quote_identifier(name))
-}
-
-/// `name(integer,text)`, with its schema unless the bare name finds it.
-pub(super) fn signature(view: &CatalogView, function: &FunctionDef) -> String {
-    types::reg_types::user_function_signature(view, &describe_function(view, function))
 }

@@ -6,7 +6,6 @@ use engine::catalog::{ConstraintKind, RelationKind, ReplicaIdentity};
 use super::definitions::table_of;
 use super::{ANYBODY, Bodies, integer, oid, text};
 use crate::catalogs;
-use crate::catalogs::user_types::composite_fields;
 use crate::executor::Run;
 use crate::types::Value;
 
@@ -16,7 +15,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     (1216, ANYBODY, |run, args| comment(run, oid(args, 0)?, Some("pg_class"), integer(args, 1)?)),
     (1993, ANYBODY, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),
     (1642, ANYBODY, |run, args| Ok(catalogs::role_name(run.catalog.catalog(), oid(args, 0)?).into())),
-    (3537, ANYBODY, describe),
+    (3537, ANYBODY, super::object_words::describe),
     (6120, ANYBODY, replica_identity_index),
     (6121, ANYBODY, |run, args| {
         Ok(Value::Bool(table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table)))
@@ -68,55 +67,6 @@ fn comment(run: &Run<'_, '_>, wanted: Oid, catalog_name: Option<&str>, column: i
         *oid == wanted && class.is_none_or(|class| class == *own_class) && i64::from(*own_column) == column
     });
     Ok(found.map(|(.., comment)| comment).into())
-}
-
-/// What an object is, in words.
-fn describe(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
-    let (class, object, part) = (oid(args, 0)?, oid(args, 1)?, integer(args, 2)?);
-    let catalog = run.catalog.catalog();
-    let words = match class {
-        catalogs::class::RELATION => {
-            let what = match super::relation(run, object) {
-                Some(super::Found::Table(table)) => match table.kind {
-                    RelationKind::Table => "table",
-                    RelationKind::View => "view",
-                    RelationKind::MaterializedView => "materialized view",
-                },
-                Some(super::Found::Index(_)) => "index",
-                Some(super::Found::Sequence(_)) => "sequence",
-                Some(super::Found::Composite(_)) => "composite type",
-                Some(super::Found::System) => "table",
-                None => return Ok(Value::Null),
-            };
-            let name = super::relation_name(run, object);
-            let place = usize::try_from(part - 1).ok();
-            let column = place.and_then(|place| match super::relation(run, object)? {
-                super::Found::Composite(def) => composite_fields(&def)?.get(place).map(|(name, _)| name.clone()),
-                _ => table_of(run, object)?.columns.get(place).map(|column| column.name.clone()),
-            });
-            match column {
-                Some(column) => format!("column {column} of {what} {name}"),
-                None => format!("{what} {name}"),
-            }
-        }
-        catalogs::class::CONSTRAINT => {
-            let found = catalogs::constraints(catalog).into_iter().find(|(_, constraint)| constraint.oid == object);
-            let Some((table, constraint)) = found else { return Ok(Value::Null) };
-            format!("constraint {} on table {}", constraint.name, super::relation_name(run, table.oid))
-        }
-        catalogs::class::SCHEMA => match run.catalog.schema_name(object) {
-            name if name.is_empty() => return Ok(Value::Null),
-            name => format!("schema {name}"),
-        },
-        catalogs::class::FUNCTION => match catalog.function(object) {
-            Some(function) => format!("function {}", function.name),
-            None => return Ok(Value::Null),
-        },
-        catalogs::class::TYPE => format!("type {}", crate::types::format_type_name(&run.catalog, object)),
-        catalogs::class::ROLE => format!("role {}", catalogs::role_name(catalog, object)),
-        _ => return Ok(Value::Null),
-    };
-    Ok(words.into())
 }
 
 /// What a B-tree can do.

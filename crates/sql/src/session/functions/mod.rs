@@ -11,6 +11,7 @@ mod files;
 mod locks;
 mod log;
 mod names;
+mod object_words;
 mod privileges;
 mod sequences;
 mod settings;
