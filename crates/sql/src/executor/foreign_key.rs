@@ -246,8 +246,8 @@ impl ForeignKeys {
     pub fn after_update(&self, old: &[Value], new: &[Value], (row, is_own): (Tid, bool), run: &Run<'_, '_>) {
         for key in &self.incoming {
             let (gone, replacement) = (pick(old, &key.referenced_columns), pick(new, &key.referenced_columns));
-            // What refers is given the very value: 1.0 becomes 1.00 there, too.
-            if !is_identical(&gone, &replacement) {
+            // What refers is given the very value: 1.0 becomes 1.00 there, too, and 0 becomes -0.
+            if gone != replacement {
                 row_gone(key, gone, Some(replacement), run);
             }
         }
@@ -271,15 +271,6 @@ impl ForeignKeys {
             row_gone(key, pick(old, &key.referenced_columns), None, run);
         }
     }
-}
-
-/// Whether values are equal and look so.
-fn is_identical(left: &[Value], right: &[Value]) -> bool {
-    left.iter().zip(right).all(|pair| match pair {
-        (Value::Float4(left), Value::Float4(right)) => left.to_bits() == right.to_bits(),
-        (Value::Float8(left), Value::Float8(right)) => left.to_bits() == right.to_bits(),
-        (left, right) => left == right,
-    })
 }
 
 fn is_same(left: &[Value], right: &[Value]) -> bool {

@@ -91,7 +91,8 @@ impl Clone for Value {
 }
 
 impl PartialEq for Value {
-    /// The same value stored in the same way. NaN is the same as NaN, as in SQL.
+    /// The same value stored in the same way, so that whatever is computed from one is computed from the other:
+    /// `0` and `-0` differ, and so do `1.0` and `1.00`. Any NaN is the same as any other.
     fn eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Null, Value::Null) | (Value::Void, Value::Void) => true,
@@ -99,8 +100,12 @@ impl PartialEq for Value {
             (Value::Int2(left), Value::Int2(right)) => left == right,
             (Value::Int4(left), Value::Int4(right)) => left == right,
             (Value::Int8(left), Value::Int8(right)) => left == right,
-            (Value::Float4(left), Value::Float4(right)) => left == right || left.is_nan() && right.is_nan(),
-            (Value::Float8(left), Value::Float8(right)) => left == right || left.is_nan() && right.is_nan(),
+            (Value::Float4(left), Value::Float4(right)) => {
+                left.to_bits() == right.to_bits() || left.is_nan() && right.is_nan()
+            }
+            (Value::Float8(left), Value::Float8(right)) => {
+                left.to_bits() == right.to_bits() || left.is_nan() && right.is_nan()
+            }
             (Value::Numeric(left), Value::Numeric(right)) => left == right,
             (Value::Text(left), Value::Text(right)) => left == right,
             (Value::Bytea(left), Value::Bytea(right)) => left == right,

@@ -1,0 +1,28 @@
+-- 0 and -0 are equal, and what is computed from one is not what is computed from the other; so it is with 1.0 and 1.00.
+create table signed_zeros (x float8, y float4, n numeric);
+insert into signed_zeros values (-1, -1, 0), (1, 1, 1), (0, 0, 2), ('-0', '-0', 3);
+select atan2(x, '0'), atan2(x, '-0'), count(*) from signed_zeros group by atan2(x, '0'), atan2(x, '-0') order by 1, 2, 3;
+select max(array[x] || '{0}'::float8[]), max(array[x] || '{-0}'::float8[]) from signed_zeros;
+select max(array[y] || '{0}'::float4[]), max(array[y] || '{-0}'::float4[]) from signed_zeros;
+select max((row(x)::text || '(0)'::text)), max(x * '0'), max(x * '-0'), max(y * '0'::float4), min(y * '-0'::float4) from signed_zeros;
+select (x * '-0')::text, count(*) from signed_zeros group by x * '-0', (x * '0')::text order by 1, 2;
+select x * '0' from signed_zeros group by x * '-0';
+select max(n * 1.0), max(n * 1.00), max(array[n] || '{1.0}'::numeric[]), max(array[n] || '{1.00}'::numeric[]) from signed_zeros;
+select n * 1.0 from signed_zeros group by n * 1.00;
+select n * '1.0' from signed_zeros group by n * ' 1.0' order by 1;
+select max(x + 'NaN'), max(x + 'nan') from signed_zeros;
+create index on signed_zeros (x) where (x * '0')::text = '0';
+set enable_seqscan = off;
+select x from signed_zeros where x = 0 and (x * '-0')::text = '0';
+select x from signed_zeros where x = 0 and (x * '0')::text = '0';
+reset enable_seqscan;
+create table of_zeros (x float8 primary key);
+create table to_zeros (x float8 references of_zeros on update cascade);
+insert into of_zeros values (0);
+insert into to_zeros values (0);
+update of_zeros set x = '-0';
+select x from to_zeros;
+create trigger s before update on signed_zeros for each row execute function suppress_redundant_updates_trigger();
+update signed_zeros set x = -x where n >= 2 returning x;
+update signed_zeros set x = x + 0, n = n where n >= 2 returning x;
+drop table to_zeros, of_zeros, signed_zeros;
