@@ -1,5 +1,6 @@
 //! Which expressions give something else, or have effects, each time that they are computed.
 
+use super::query::{Cte, Query, RelationKind};
 use crate::plan::{AggregateCall, Expr, ExprKind, FunctionTarget, SetCall, Subquery, SubqueryBody};
 use crate::types::Volatility;
 
@@ -33,8 +34,15 @@ fn is_volatile_function(function: &FunctionTarget) -> bool {
 
 /// Whether a subquery that is not planned yet calls something volatile, at any depth.
 fn is_volatile_subquery(subquery: &Subquery) -> bool {
-    let SubqueryBody::Bound(query) = &subquery.body else { return false };
-    let mut is_volatile = false;
+    match &subquery.body {
+        SubqueryBody::Bound(query) => is_volatile_query(query),
+        _ => false,
+    }
+}
+
+/// Whether a query calls something volatile, at any depth.
+pub(crate) fn is_volatile_query(query: &Query) -> bool {
+    let mut is_volatile = calls_volatile_in_from(query);
     query.for_each_expr(0, &mut |expr, _| {
         is_volatile = is_volatile
             || expr.any(&|inner| match &inner.kind {
@@ -45,4 +53,18 @@ fn is_volatile_subquery(subquery: &Subquery) -> bool {
             });
     });
     is_volatile
+}
+
+/// Whether a function that stands in FROM, here or in a query that is read from, is volatile. Its arguments are expressions of the query.
+fn calls_volatile_in_from(query: &Query) -> bool {
+    let in_relations = query.relations.iter().any(|relation| match &relation.kind {
+        RelationKind::Function { calls, .. } => calls.iter().any(|call| is_volatile_function(&call.function)),
+        RelationKind::Subquery(inner) => calls_volatile_in_from(inner),
+        _ => false,
+    });
+    let in_cte = |cte: &Cte| {
+        let recursive = cte.recursive.as_ref().map(|(recursive, _)| recursive);
+        std::iter::once(&cte.query).chain(recursive).any(calls_volatile_in_from)
+    };
+    in_relations || query.ctes.iter().any(in_cte)
 }

@@ -6,7 +6,7 @@ use base::{Result, Tid};
 use engine::Table;
 use engine::row::RowBytes;
 
-use super::evaluate::is_true;
+use super::evaluate::{evaluate, is_true};
 use super::row_decoder::RowDecoder;
 use super::{Locals, Replacement, Run, build};
 use crate::plan::{self, Plan, ScanId, ScanSlots};
@@ -49,12 +49,18 @@ impl<'p> Recheck<'p> {
     ) -> Result<Rechecked> {
         let Some(tid) = run.engine().newest_version(table, newest, bytes)? else { return Ok(Rechecked::Fails) };
         let qualifies = match self.how {
-            plan::Recheck::Columns { scans, condition } => {
+            plan::Recheck::Columns { scans, condition, computed } => {
                 self.read_columns(scan, scans, table, tid, row, bytes, run)?;
-                match condition {
+                let qualifies = match condition {
                     Some(condition) => is_true(condition, row, run)?,
                     None => true,
+                };
+                if qualifies {
+                    for (slot, expr) in computed {
+                        row[*slot as usize] = evaluate(expr, row, run)?;
+                    }
                 }
+                qualifies
             }
             plan::Recheck::Rerun { scans } => self.rerun(scan, scans, tid, row, bytes, run)?,
         };

@@ -547,6 +547,8 @@ pub enum Recheck {
         /// Over the input row, with the replaced scan's slots read from the newer version: true if the row
         /// still qualifies. Without it, every newer version does.
         condition: Option<Expr>,
+        /// Slots of the input row that are computed from the others, and how: anew for a newer version.
+        computed: Vec<(u32, Expr)>,
     },
     /// Run the input again, with each of these scans giving only one row: the newer version for the one that was
     /// replaced, the version named by the input row's ctid slot for the others. Each resulting row qualifies.

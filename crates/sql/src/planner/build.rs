@@ -318,7 +318,6 @@ fn can_push(query: &Query, relation: u32, condition: &Expr) -> bool {
     let shape = query.limit.is_none()
         && query.offset.is_none()
         && query.windows.is_empty()
-        && query.locks.is_empty()
         && query.change.is_none()
         && !query.has_sets
         && !matches!(query.distinct, Distinct::On(_));

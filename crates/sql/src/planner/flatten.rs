@@ -3,12 +3,13 @@
 
 use base::{Error, Result};
 
-use super::fold::{fold, is_volatile};
+use super::fold::{fold, has_subquery, is_volatile};
 use super::lower::raised_levels;
 use super::semi_join::join_subqueries;
-use super::{Inlining, Planner, fold as folding};
+use super::{Inlining, Planner};
 use crate::binder::{
-    BindContext, Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut, same,
+    BindContext, Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut,
+    is_volatile_query, same,
 };
 use crate::parser::too_deep;
 use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
@@ -144,7 +145,7 @@ impl Planner<'_, '_> {
 /// Folds the aggregates of a query that stand in subqueries of `expr`: there they are folded with the subquery, and would not be found
 /// among those that the query computes.
 fn fold_own_aggregates(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<()> {
-    if !folding::has_subquery(expr) {
+    if !has_subquery(expr) {
         return Ok(());
     }
     let mut result = Ok(());
@@ -412,7 +413,7 @@ fn can_inline(cte: &Cte) -> bool {
         && cte.query.change.is_none()
         && cte.query.locks.is_empty()
         && cte.query.ctes.is_empty()
-        && !cte.query.targets.iter().any(|target| is_volatile(&target.expr))
+        && !is_volatile_query(&cte.query)
 }
 
 /// Puts `body` wherever the common table expression is read, and tells how deep queries are nested now.
@@ -465,7 +466,7 @@ fn is_simple(query: &Query) -> bool {
         && !query.has_sets
         && query.change.is_none()
         && !query.is_kept_apart
-        && !query.targets.iter().any(|target| folding::is_volatile(&target.expr))
+        && !query.targets.iter().any(|target| is_volatile(&target.expr))
 }
 
 /// Merges simple subqueries in FROM into the query, where no outer join stands above them, as many as it has room for.

@@ -791,7 +791,8 @@ pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet)
     }
     let (a_set, b_set) = (relations_of(a), relations_of(b));
     let within = |set: RelationSet, side: RelationSet| set != 0 && set & !side == 0;
-    if super::fold::has_subquery(condition) {
+    // A volatile condition is computed for each pair of rows, not for each row.
+    if super::fold::has_subquery(condition) || super::fold::is_volatile(condition) {
         return None;
     }
     // A varchar among padded values is compared as one, which needs no cast.

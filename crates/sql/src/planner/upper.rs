@@ -45,8 +45,8 @@ impl Planner<'_, '_> {
         }
         let visible = query.targets.iter().filter(|target| !target.hidden).count();
         let calls_volatile = query.targets.iter().any(|target| is_volatile(&target.expr));
-        if calls_volatile && query.has_written_order && query.distinct != Distinct::All && locks.is_none() {
-            return self.finish_computing_once(query, plan, layout, is_ordered);
+        if calls_volatile && query.has_written_order && query.distinct != Distinct::All {
+            return self.finish_computing_once(query, plan, layout, is_ordered, locks);
         }
         let simple = query.distinct == Distinct::No && !query.has_sets && sorts_by_columns(&query);
         if simple || locks.is_some() {
@@ -103,12 +103,12 @@ impl Planner<'_, '_> {
         mut plan: Plan,
         mut layout: Layout,
         is_ordered: bool,
-        locks: Option<(Vec<RowLock>, Recheck)>,
+        mut locks: Option<(Vec<RowLock>, Recheck)>,
     ) -> Result<Plan> {
         let expr_of = |query: &Query, target: u32| query.targets[target as usize].expr.clone();
         let calls_volatile = query.targets.iter().any(|target| is_volatile(&target.expr));
-        if locks.is_none() && calls_volatile {
-            (plan, layout) = self.compute_keys(&mut query, plan, layout)?;
+        if calls_volatile {
+            (plan, layout) = self.compute_keys(&mut query, plan, layout, &mut locks)?;
         }
         if !is_ordered {
             let keys = query.order.iter().map(|item| SortKey {
@@ -138,8 +138,9 @@ impl Planner<'_, '_> {
         plan: Plan,
         layout: Layout,
         is_ordered: bool,
+        mut locks: Option<(Vec<RowLock>, Recheck)>,
     ) -> Result<Plan> {
-        let (mut plan, layout) = self.compute_keys(&mut query, plan, layout)?;
+        let (mut plan, layout) = self.compute_keys(&mut query, plan, layout, &mut locks)?;
         if !is_ordered {
             let keys = query.order.iter().map(|item| SortKey {
                 expr: query.targets[item.target as usize].expr.clone(),
@@ -149,6 +150,7 @@ impl Planner<'_, '_> {
             let keys = keys.collect();
             plan = self.sort(plan, keys, &layout)?;
         }
+        plan = locked(plan, locks);
         if let Distinct::On(on) = &query.distinct {
             let keys = on.iter().map(|target| query.targets[*target as usize].expr.clone()).collect();
             let keys = self.lower_all(keys, &layout)?;
@@ -159,7 +161,14 @@ impl Planner<'_, '_> {
     }
 
     /// Makes columns of the keys of the order and of DISTINCT ON, but for those that are computed for the order alone.
-    fn compute_keys(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
+    /// A row whose newer version is locked has them computed anew.
+    fn compute_keys(
+        &mut self,
+        query: &mut Query,
+        plan: Plan,
+        layout: Layout,
+        locks: &mut Option<(Vec<RowLock>, Recheck)>,
+    ) -> Result<(Plan, Layout)> {
         let on = if let Distinct::On(on) = &query.distinct { on.as_slice() } else { &[] };
         let mut computed = Computed::default();
         for target in query.order.iter().map(|item| item.target).chain(on.iter().copied()) {
@@ -168,9 +177,15 @@ impl Planner<'_, '_> {
                 computed.add(&target.expr);
             }
         }
-        let computed_rows = self.compute(plan, layout, &mut computed)?;
+        let given = plan.width as usize;
+        let (plan, layout) = self.compute(plan, layout, &mut computed)?;
         query.targets.iter_mut().for_each(|target| computed.replace(&mut target.expr));
-        Ok(computed_rows)
+        if let (Some((_, Recheck::Columns { computed, .. })), Node::Project { exprs, .. }) = (locks, &plan.node)
+            && exprs.len() > given
+        {
+            computed.extend((given as u32..).zip(exprs[given..].iter().cloned()));
+        }
+        Ok((plan, layout))
     }
 
     /// The limit, and the select list: last, so that nothing is computed for rows that the limit cuts off. A list that calls
@@ -598,7 +613,7 @@ impl Planner<'_, '_> {
             return Ok(Recheck::Rerun { scans: slots });
         }
         let condition = self.lower_conditions(conditions, layout)?;
-        Ok(Recheck::Columns { scans: slots, condition })
+        Ok(Recheck::Columns { scans: slots, condition, computed: Vec::new() })
     }
 }
 
