@@ -5,103 +5,163 @@ use std::cmp::Ordering;
 use base::Oid;
 
 use super::aggregate::same;
-use crate::plan::{Call, Expr, ExprKind, Quantified, Quantifier};
-use crate::types::{OperatorRole, Value, compare_values, oids};
+use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
+use crate::types::{OperatorDef, OperatorRole, Value, comparator, oids};
 
 /// Longer lists are not looked through.
 const ELEMENTS_MAX: usize = 100;
 
-/// Whether `predicate` is true of every row of which `filter` is, as far as can be seen at a glance.
+/// Whether `predicate` is true of every row of which `filter` is, as far as can be seen at a glance. Both have been folded.
 pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
-    if same(filter, predicate) {
-        return true;
-    }
-    match (&filter.kind, &predicate.kind) {
-        (_, ExprKind::And(parts)) => parts.iter().all(|part| implies(filter, part)),
-        (ExprKind::Or(parts), _) => parts.iter().all(|part| implies(part, predicate)),
-        (ExprKind::And(parts), ExprKind::Or(choices)) => {
-            parts.iter().any(|part| implies(part, predicate)) || choices.iter().any(|choice| implies(filter, choice))
-        }
-        (ExprKind::And(parts), _) => parts.iter().any(|part| implies(part, predicate)),
-        (_, ExprKind::Or(choices)) => choices.iter().any(|choice| implies(filter, choice)),
-        (ExprKind::Call(call), ExprKind::IsNotNull(input)) => excludes_null(call, input),
-        (ExprKind::Call(filter), ExprKind::Call(predicate)) => {
-            match (Comparison::of(filter), Comparison::of(predicate)) {
-                (Some(filter), Some(predicate)) => comparison_implies(&filter, &predicate),
-                _ => false,
-            }
-        }
-        (ExprKind::Quantified(any), ExprKind::Call(predicate)) => any_implies(any, predicate),
-        _ => false,
-    }
+    same(filter, predicate) || Condition::of(filter).implies(&Condition::of(predicate))
 }
 
-/// A strict condition on something makes sure that it is not NULL. Of a row, `IS NOT NULL` asks more: that no field is NULL.
-fn excludes_null(condition: &Call, input: &Expr) -> bool {
-    !input.sql_type.may_be_row()
-        && condition.operator.is_some_and(|operator| !matches!(operator.role, OperatorRole::Other))
-        && condition.arguments.iter().any(|argument| same(argument, input))
-}
-
-/// `a IN (12, 13)` makes sure of `a > 10` if each element does.
-fn any_implies(any: &Quantified, predicate: &Call) -> bool {
-    let Some(predicate) = Comparison::of(predicate) else { return false };
-    let (Quantifier::Any, Some(Value::Array(array))) = (any.quantifier, any.array.as_constant()) else { return false };
-    array.values.len() <= ELEMENTS_MAX
-        && array.values.iter().filter(|element| !element.is_null()).all(|value| {
-            let filter = Comparison { operand: &any.left, role: any.operator.role, value, type_oid: array.element };
-            comparison_implies(&filter, &predicate)
-        })
-}
-
-/// Of two comparisons of the same operand with constants of one type, whether the first makes sure of the second: `a > 11` of `a > 10`.
-fn comparison_implies(filter: &Comparison<'_>, predicate: &Comparison<'_>) -> bool {
-    use OperatorRole::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
-    if !same(filter.operand, predicate.operand) {
-        return false;
-    }
-    let Some(order) = order(filter, predicate) else { return false };
-    match (filter.role, predicate.role) {
-        (Equal, Equal) => order.is_eq(),
-        (Equal, NotEqual) => order.is_ne(),
-        (Equal | Less | LessEqual, Less) => match filter.role {
-            Less => order.is_le(),
-            _ => order.is_lt(),
-        },
-        (Equal | Less | LessEqual, LessEqual) => order.is_le(),
-        (Equal | Greater | GreaterEqual, Greater) => match filter.role {
-            Greater => order.is_ge(),
-            _ => order.is_gt(),
-        },
-        (Equal | Greater | GreaterEqual, GreaterEqual) => order.is_ge(),
-        (Less, NotEqual) => order.is_le(),
-        (LessEqual, NotEqual) => order.is_lt(),
-        (Greater, NotEqual) => order.is_ge(),
-        (GreaterEqual, NotEqual) => order.is_gt(),
-        _ => false,
-    }
+/// What a condition is made of. A list of constants is a condition for each of them.
+#[derive(Debug, Clone)]
+enum Condition<'e> {
+    All(Vec<Condition<'e>>),
+    Any(Vec<Condition<'e>>),
+    Compares(Comparison<'e>),
+    /// A comparison with NULL, which is true of no row.
+    Never,
+    Other(&'e Expr),
 }
 
 /// `operand role constant`
+#[derive(Debug, Clone)]
 struct Comparison<'e> {
     operand: &'e Expr,
     role: OperatorRole,
     value: &'e Value,
+    /// What the operator takes the constant for.
     type_oid: Oid,
+}
+
+impl<'e> Condition<'e> {
+    fn of(expr: &'e Expr) -> Condition<'e> {
+        let of_each = |parts: &'e [Expr]| parts.iter().map(Condition::of).collect();
+        match &expr.kind {
+            ExprKind::And(parts) => Condition::All(of_each(parts)),
+            ExprKind::Or(parts) => Condition::Any(of_each(parts)),
+            ExprKind::Call(call) => Comparison::of(call).map_or(Condition::Other(expr), Condition::Compares),
+            ExprKind::Quantified(quantified) => Condition::of_elements(quantified).unwrap_or(Condition::Other(expr)),
+            _ => Condition::Other(expr),
+        }
+    }
+
+    /// `a IN (12, 13)` is a comparison with 12 or one with 13, `a > ALL ('{3,11}')` one with each.
+    fn of_elements(quantified: &'e Quantified) -> Option<Condition<'e>> {
+        let operator = quantified.operator;
+        let Some(Value::Array(array)) = quantified.array.as_constant() else { return None };
+        if !is_comparison(operator) || array.values.len() > ELEMENTS_MAX || quantified.left.as_constant().is_some() {
+            return None;
+        }
+        let each = array.values.iter().map(|value| match value {
+            Value::Null => Condition::Never,
+            value => {
+                let type_oid = taken_for(operator.right, array.element);
+                Condition::Compares(Comparison { operand: &quantified.left, role: operator.role, value, type_oid })
+            }
+        });
+        match quantified.quantifier {
+            Quantifier::Any => Some(Condition::Any(each.collect())),
+            Quantifier::All => Some(Condition::All(each.collect())),
+            Quantifier::Only => None,
+        }
+    }
+
+    fn implies(&self, predicate: &Condition<'_>) -> bool {
+        match (self, predicate) {
+            (Condition::Never, _) => true,
+            (_, Condition::All(parts)) => parts.iter().all(|part| self.implies(part)),
+            (Condition::Any(parts), _) => parts.iter().all(|part| part.implies(predicate)),
+            (Condition::All(parts), Condition::Any(choices)) => {
+                parts.iter().any(|part| part.implies(predicate)) || choices.iter().any(|choice| self.implies(choice))
+            }
+            (Condition::All(parts), _) => parts.iter().any(|part| part.implies(predicate)),
+            (_, Condition::Any(choices)) => choices.iter().any(|choice| self.implies(choice)),
+            (Condition::Compares(filter), Condition::Compares(predicate)) => filter.implies(predicate),
+            (Condition::Compares(filter), Condition::Other(predicate)) => {
+                asks_for_a_value(predicate).is_some_and(|input| needs(filter.operand, input))
+            }
+            (Condition::Other(filter), Condition::Other(predicate)) => {
+                same(filter, predicate) || asks_for_a_value(predicate).is_some_and(|input| needs(filter, input))
+            }
+            (Condition::Other(_), Condition::Compares(_)) | (_, Condition::Never) => false,
+        }
+    }
+}
+
+/// What a condition asks not to be NULL. Of a row, `IS NOT NULL` asks more: that no field is NULL.
+fn asks_for_a_value(predicate: &Expr) -> Option<&Expr> {
+    match &predicate.kind {
+        ExprKind::IsNotNull(input) if !input.sql_type.may_be_row() => Some(input),
+        _ => None,
+    }
+}
+
+/// Whether `expr` is NULL, or not true, wherever `input` is NULL.
+fn needs(expr: &Expr, input: &Expr) -> bool {
+    if same(expr, input) {
+        return true;
+    }
+    match &expr.kind {
+        ExprKind::Call(call) => {
+            let is_strict = match &call.function {
+                FunctionTarget::Builtin(function) => function.strict,
+                FunctionTarget::Stored(function) => function.strict,
+            };
+            is_strict && call.arguments.iter().any(|argument| needs(argument, input))
+        }
+        ExprKind::Cast(cast) => needs(&cast.input, input),
+        ExprKind::Quantified(quantified) if quantified.function.strict => {
+            // A comparison with all elements of an empty array is true of NULL, too.
+            let has_elements = match (quantified.quantifier, quantified.array.as_constant()) {
+                (Quantifier::Any, _) => true,
+                (_, Some(Value::Array(array))) => !array.values.is_empty(),
+                _ => false,
+            };
+            has_elements && needs(&quantified.left, input) || needs(&quantified.array, input)
+        }
+        _ => false,
+    }
 }
 
 impl<'e> Comparison<'e> {
     fn of(call: &'e Call) -> Option<Comparison<'e>> {
         let (operator, [left, right]) = (call.operator?, call.arguments.as_slice()) else { return None };
-        let is_comparison = !matches!(operator.role, OperatorRole::Pattern | OperatorRole::Other);
-        let (operand, constant, role) = match (left.as_constant(), right.as_constant()) {
-            (None, Some(_)) => (left, right, operator.role),
-            (Some(_), None) => (right, left, commuted(operator.role)),
+        let (operand, constant, role, declared) = match (left.as_constant(), right.as_constant()) {
+            (None, Some(_)) => (left, right, operator.role, operator.right),
+            (Some(_), None) => (right, left, commuted(operator.role), operator.left),
             _ => return None,
         };
-        let value = constant.as_constant().filter(|value| is_comparison && !value.is_null())?;
-        Some(Comparison { operand, role, value, type_oid: constant.sql_type.oid })
+        let value = constant.as_constant().filter(|value| is_comparison(operator) && !value.is_null())?;
+        Some(Comparison { operand, role, value, type_oid: taken_for(declared, constant.sql_type.oid) })
     }
+
+    /// `a > 11` makes sure of `a > 10`.
+    fn implies(&self, predicate: &Comparison<'_>) -> bool {
+        same(self.operand, predicate.operand)
+            && order(self, predicate).is_some_and(|order| role_implies(self.role, predicate.role, order))
+    }
+}
+
+/// Whether `a filter x` makes sure of `a predicate y`; `order` is that of x beside y.
+fn role_implies(filter: OperatorRole, predicate: OperatorRole, order: Ordering) -> bool {
+    use OperatorRole::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+    match (filter, predicate) {
+        (Equal, Equal) | (NotEqual, NotEqual) => order.is_eq(),
+        (Equal, NotEqual) => order.is_ne(),
+        (Equal | LessEqual, Less) | (LessEqual, NotEqual) => order.is_lt(),
+        (Less, Less | NotEqual) | (Equal | Less | LessEqual, LessEqual) => order.is_le(),
+        (Equal | GreaterEqual, Greater) | (GreaterEqual, NotEqual) => order.is_gt(),
+        (Greater, Greater | NotEqual) | (Equal | Greater | GreaterEqual, GreaterEqual) => order.is_ge(),
+        _ => false,
+    }
+}
+
+fn is_comparison(operator: &OperatorDef) -> bool {
+    !matches!(operator.role, OperatorRole::Pattern | OperatorRole::Other)
 }
 
 fn commuted(role: OperatorRole) -> OperatorRole {
@@ -114,20 +174,128 @@ fn commuted(role: OperatorRole) -> OperatorRole {
     }
 }
 
-/// How the constants of two comparisons are ordered; nothing for types whose order is not that of their values as such.
-fn order(filter: &Comparison<'_>, predicate: &Comparison<'_>) -> Option<Ordering> {
-    if let (Some(filter), Some(predicate)) = (integer(filter.value), integer(predicate.value)) {
-        return Some(filter.cmp(&predicate));
-    }
-    let is_plain = !matches!(filter.type_oid, oids::BPCHAR | oids::INET | oids::CIDR);
-    (is_plain && filter.type_oid == predicate.type_oid).then(|| compare_values(filter.value, predicate.value))
+/// The type whose order an operator compares by: an operator on any array takes the array's own.
+fn taken_for(declared: Oid, own: Oid) -> Oid {
+    if crate::types::is_pseudo_target(declared) { own } else { declared }
 }
 
-fn integer(value: &Value) -> Option<i64> {
-    match value {
-        Value::Int2(value) => Some(i64::from(*value)),
-        Value::Int4(value) => Some(i64::from(*value)),
-        Value::Int8(value) => Some(*value),
-        _ => None,
+/// How the constants of two comparisons are ordered; nothing if they are of types that are not compared here.
+fn order(filter: &Comparison<'_>, predicate: &Comparison<'_>) -> Option<Ordering> {
+    let are_integers = integers(filter.type_oid) && integers(predicate.type_oid);
+    if are_integers {
+        return Some(filter.value.as_i64().cmp(&predicate.value.as_i64()));
+    }
+    if filter.type_oid != predicate.type_oid {
+        return None;
+    }
+    Some(comparator(filter.type_oid)?(filter.value, predicate.value))
+}
+
+fn integers(oid: Oid) -> bool {
+    matches!(oid, oids::INT2 | oids::INT4 | oids::INT8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Expr;
+    use crate::types::SqlType;
+
+    use OperatorRole::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+
+    const ROLES: [OperatorRole; 6] = [Less, LessEqual, Equal, GreaterEqual, Greater, NotEqual];
+
+    fn compare(value: i32, role: OperatorRole, constant: i32) -> bool {
+        match role {
+            Less => value < constant,
+            LessEqual => value <= constant,
+            Equal => value == constant,
+            GreaterEqual => value >= constant,
+            Greater => value > constant,
+            NotEqual => value != constant,
+            OperatorRole::Pattern | OperatorRole::Other => unreachable!("no comparison"),
+        }
+    }
+
+    /// What a row may have: NULL, each constant, and something beside and between them, as types without gaps have it.
+    fn values() -> impl Iterator<Item = Option<i32>> + Clone {
+        std::iter::once(None).chain((-1..=7).map(Some))
+    }
+
+    const CONSTANTS: [i32; 4] = [0, 2, 4, 6];
+
+    /// The table of roles says what brute force says, no less and no more.
+    #[test]
+    fn roles_imply_what_they_imply_of_every_value() {
+        for (filter, predicate) in ROLES.into_iter().flat_map(|filter| ROLES.map(|predicate| (filter, predicate))) {
+            for (x, y) in CONSTANTS.into_iter().flat_map(|x| CONSTANTS.map(|y| (x, y))) {
+                let is_implied =
+                    values().flatten().all(|value| !compare(value, filter, x) || compare(value, predicate, y));
+                assert_eq!(
+                    role_implies(filter, predicate, x.cmp(&y)),
+                    is_implied,
+                    "a {filter:?} {x}, a {predicate:?} {y}"
+                );
+            }
+        }
+    }
+
+    /// Whether a condition over the only column is true, false or unknown.
+    fn truth(condition: &Condition<'_>, value: Option<i32>) -> Option<bool> {
+        match condition {
+            Condition::All(parts) => parts.iter().fold(Some(true), |all, part| match (all, truth(part, value)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            }),
+            Condition::Any(parts) => parts.iter().fold(Some(false), |any, part| match (any, truth(part, value)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            }),
+            Condition::Compares(comparison) => {
+                let Value::Int4(constant) = comparison.value else { unreachable!("all are integers") };
+                value.map(|value| compare(value, comparison.role, *constant))
+            }
+            Condition::Never => None,
+            Condition::Other(expr) => match &expr.kind {
+                ExprKind::IsNotNull(_) => Some(value.is_some()),
+                other => unreachable!("{other:?}"),
+            },
+        }
+    }
+
+    /// Whatever is said to be implied is true of every row of which the condition is.
+    #[test]
+    fn conditions_imply_only_what_is_true_of_every_row() {
+        let sql_type = SqlType::INT4;
+        let operand = Expr { kind: ExprKind::Column(0), sql_type };
+        let is_not_null = Expr { kind: ExprKind::IsNotNull(Box::new(operand.clone())), sql_type: SqlType::BOOL };
+        let constants = CONSTANTS[..3].iter().map(|constant| Value::Int4(*constant)).collect::<Vec<_>>();
+        let mut atoms = vec![Condition::Never, Condition::Other(&is_not_null)];
+        for role in ROLES {
+            atoms.extend(constants.iter().map(|value| {
+                Condition::Compares(Comparison { operand: &operand, role, value, type_oid: sql_type.oid })
+            }));
+        }
+        let mut conditions = atoms.clone();
+        conditions.extend([Condition::All(Vec::new()), Condition::Any(Vec::new())]);
+        for one in &atoms {
+            for other in &atoms {
+                let pair = vec![one.clone(), other.clone()];
+                conditions.extend([Condition::All(pair.clone()), Condition::Any(pair)]);
+            }
+        }
+        let mut implied = 0;
+        for filter in &conditions {
+            let accepted = values().filter(|value| truth(filter, *value) == Some(true)).collect::<Vec<_>>();
+            for predicate in conditions.iter().filter(|predicate| filter.implies(predicate)) {
+                implied += 1;
+                for value in &accepted {
+                    assert_eq!(truth(predicate, *value), Some(true), "{value:?}: {filter:?}, {predicate:?}");
+                }
+            }
+        }
+        assert!(implied > conditions.len(), "each condition implies itself, and some imply others");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 
 use super::inline::{Inlining, inlined_call};
+use super::negate::{negated, truth_compared};
 use crate::binder::BindContext;
 pub(super) use crate::binder::is_volatile;
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
@@ -130,7 +131,8 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
                 }
                 return inlined_call(call, context, inlining);
             }
-            Ok(fold_call(call, context, inlining)?.map(|value| Expr::constant(value, sql_type)))
+            let value = fold_call(call, context, inlining)?;
+            Ok(value.map(|value| Expr::constant(value, sql_type)).or_else(|| truth_compared(call)))
         }
         ExprKind::Cast(cast) => {
             let Some(input) = cast.input.as_constant() else { return Ok(None) };
@@ -161,10 +163,10 @@ fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
     match &mut expr.kind {
         ExprKind::And(list) => Some(fold_connective(std::mem::take(list), false)),
         ExprKind::Or(list) => Some(fold_connective(std::mem::take(list), true)),
-        ExprKind::Not(input) => match input.as_constant()? {
-            Value::Bool(value) => Some(Expr::boolean(!value)),
-            Value::Null => Some(Expr::null(SqlType::BOOL)),
-            _ => None,
+        ExprKind::Not(input) => match input.as_constant() {
+            Some(Value::Bool(value)) => Some(Expr::boolean(!value)),
+            Some(_) => Some(Expr::null(SqlType::BOOL)),
+            None => Some(negated(std::mem::replace(input.as_mut(), Expr::null(SqlType::BOOL)))),
         },
         ExprKind::IsNull(input) => match input.as_constant()? {
             Value::Record(_) => None,

@@ -28,6 +28,7 @@ mod join;
 mod leakproof;
 mod lower;
 mod needed;
+mod negate;
 mod query;
 mod selectivity;
 mod semi_join;
