@@ -555,7 +555,11 @@ impl Binder<'_, '_> {
 
     /// `a[1]`, `(expression).field`
     fn indirection(&mut self, input: &tree::Expr, steps: &[Indirection], location: Location) -> Result<Expr> {
-        let mut bound = self.settled_expr(input)?;
+        let mut bound = self.expr(input)?;
+        // A literal of no type yet is what the function takes.
+        if !matches!(steps.first(), Some(Indirection::Field(_))) {
+            bound = self.settle(bound, input.start())?;
+        }
         let mut index = 0;
         while index < steps.len() {
             match &steps[index] {
@@ -568,7 +572,7 @@ impl Binder<'_, '_> {
                     index = end;
                 }
                 Indirection::Field(name) => {
-                    bound = self.field(bound, name, location)?;
+                    bound = self.field_or_call(bound, name, location)?;
                     index += 1;
                 }
                 Indirection::Star => {
@@ -581,6 +585,38 @@ impl Binder<'_, '_> {
             }
         }
         Ok(bound)
+    }
+
+    /// `(value).name`: a field, or a function called with the value.
+    fn field_or_call(&mut self, value: Expr, name: &Name, location: Location) -> Result<Expr> {
+        let shape = self.row_shape(&value);
+        if shape.is_some_and(|shape| shape.fields.iter().any(|(field, _)| field == name.as_str())) {
+            return self.field(value, name, location);
+        }
+        match self.function_as_column(value, name, location)? {
+            Ok(call) => Ok(call),
+            Err(value) => match self.table_of_row(&value) {
+                Some(alias) => {
+                    let message = format!("column {alias}.{name} does not exist");
+                    Err(self.error(sqlstate::UNDEFINED_COLUMN, message, location))
+                }
+                None => self.field(value, name, location),
+            },
+        }
+    }
+
+    /// The name of the item of FROM whose row `value` is, if it is one.
+    fn table_of_row(&self, value: &Expr) -> Option<Name> {
+        let (fields, shape) = match &value.kind {
+            ExprKind::Row { fields, shape } => (fields, shape),
+            ExprKind::Case { otherwise: Some(row), .. } => return self.table_of_row(row),
+            _ => return None,
+        };
+        let ExprKind::Variable(first) = fields.first()?.kind else { return None };
+        let scope = self.scopes.iter().rev().nth(first.level as usize)?;
+        let relation = scope.relations.get(first.relation as usize)?;
+        let is_its = |field: &(String, SqlType)| relation.columns.iter().any(|column| column.name == field.0.as_str());
+        shape.fields.iter().all(is_its).then(|| relation.alias.clone())
     }
 
     pub(super) fn field(&mut self, row: Expr, name: &Name, location: Location) -> Result<Expr> {

@@ -21,8 +21,33 @@ const ARGUMENTS_MAX: usize = 100;
 impl Binder<'_, '_> {
     /// A call in an expression.
     pub(super) fn function(&mut self, call: &tree::FunctionCall) -> Result<Expr> {
-        let location = call.location;
         let (arguments, resolved) = self.resolve_call(call, false)?;
+        self.resolved_call(call, arguments, resolved)
+    }
+
+    /// `value.name` as a call of the function `name` with that one argument. Gives the value back if there is none.
+    pub(super) fn function_as_column(
+        &mut self,
+        value: Expr,
+        name: &Name,
+        location: Location,
+    ) -> Result<std::result::Result<Expr, Expr>> {
+        let call = tree::FunctionCall::of_value(name.clone(), location);
+        let types = [value.sql_type];
+        let wanted = self.wanted_call(&call, &types, &[], false);
+        let Ok(resolved) = types::resolve_function(self.context.lookup, &wanted) else { return Ok(Err(value)) };
+        // Window functions are no columns.
+        if let Callee::Function(FunctionDef { implementation: Implementation::Window(_), .. }) = &resolved.callee {
+            return Ok(Err(value));
+        }
+        if matches!(&resolved.callee, Callee::User(found) if found.procedure) {
+            return Err(self.wrong_kind_error(&call, &types, true));
+        }
+        self.resolved_call(&call, vec![value], resolved).map(Ok)
+    }
+
+    fn resolved_call(&mut self, call: &tree::FunctionCall, arguments: Vec<Expr>, resolved: Resolved) -> Result<Expr> {
+        let location = call.location;
         match &resolved.callee {
             Callee::Aggregate(aggregate) => self.aggregate(call, aggregate, arguments, &resolved),
             Callee::Function(FunctionDef { implementation: Implementation::Window(_), .. }) if call.over.is_none() => {
@@ -136,15 +161,7 @@ impl Binder<'_, '_> {
             }
         }
         self.check_schema(call.name.schema.as_deref(), location)?;
-        let wanted = types::Call {
-            schema: call.name.schema.as_deref(),
-            name: &call.name.name,
-            arguments: &types,
-            argument_names: &names,
-            variadic: call.variadic,
-            procedure,
-            only: self.view_scope().map(|scope| scope.functions.as_slice()),
-        };
+        let wanted = self.wanted_call(call, &types, &names, procedure);
         let mut resolved =
             types::resolve_function(self.context.lookup, &wanted).map_err(|error| self.at(error, location))?;
         resolved.types.written = written_arguments(call, &resolved);
@@ -162,6 +179,25 @@ impl Binder<'_, '_> {
             }
         }
         Ok((arguments, resolved))
+    }
+
+    /// What a call asks for.
+    fn wanted_call<'w>(
+        &'w self,
+        call: &'w tree::FunctionCall,
+        arguments: &'w [SqlType],
+        argument_names: &'w [Option<&'w str>],
+        procedure: bool,
+    ) -> types::Call<'w> {
+        types::Call {
+            schema: call.name.schema.as_deref(),
+            name: &call.name.name,
+            arguments,
+            argument_names,
+            variadic: call.variadic,
+            procedure,
+            only: self.view_scope().map(|scope| scope.functions.as_slice()),
+        }
     }
 
     /// The type of an ordered-set aggregate's aggregated argument, which stands in its ORDER BY.

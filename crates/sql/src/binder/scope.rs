@@ -8,10 +8,9 @@ use engine::catalog::RelationKind as TableKind;
 use super::lock::made_up;
 use super::query::{FromItem, Relation, for_each_inner_mut};
 use super::{Binder, VariableConflict, WindowSpec};
-use crate::parser::if_readable;
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
-use crate::tree::{FunctionCall, Location, Name};
+use crate::tree::{Location, Name};
 use crate::types::{RecordShape, SqlType, Value, oids};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
@@ -416,9 +415,8 @@ impl Binder<'_, '_> {
                 }
                 // `t.f` may be `f(t)`.
                 if let [table, name] = parts
-                    && self.whole_row(None, table, location)?.is_some()
-                    && let Some(call) =
-                        if_readable(self.function(&FunctionCall::of_row(table.clone(), name.clone(), location)))?
+                    && let Some(row) = self.whole_row(None, table, location)?
+                    && let Ok(call) = self.function_as_column(row, name, location)?
                 {
                     return Ok(call);
                 }

@@ -245,11 +245,12 @@ pub struct FunctionCall {
 }
 
 impl FunctionCall {
-    /// `function(table.*)`
-    pub fn of_row(table: Name, function: Name, location: Location) -> FunctionCall {
+    /// A call whose only argument has been read already.
+    pub fn of_value(function: Name, location: Location) -> FunctionCall {
         FunctionCall {
-            name: QualifiedName { catalog: None, schema: None, name: function, location },
-            arguments: vec![Expr { kind: ExprKind::Star(vec![table]), location }],
+            // Where it stands is no place of a function's name.
+            name: QualifiedName { catalog: None, schema: None, name: function, location: -1 },
+            arguments: Vec::new(),
             order: Vec::new(),
             filter: None,
             over: None,

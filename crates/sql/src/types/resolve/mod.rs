@@ -192,7 +192,8 @@ fn match_shape(catalog: &dyn CatalogLookup, declaration: &Declaration<'_>, call:
             is_ambiguous: false,
         });
     }
-    if given > count || given + declaration.defaults < count || (call.variadic && !declaration.variadic) {
+    // VARIADIC before the last argument of any other function says nothing.
+    if given > count || given + declaration.defaults < count {
         return None;
     }
     Some(Matched {
@@ -205,6 +206,10 @@ fn match_shape(catalog: &dyn CatalogLookup, declaration: &Declaration<'_>, call:
 
 fn match_names(declaration: &Declaration<'_>, call: &Call<'_>) -> Option<Matched> {
     let count = declaration.arguments.len();
+    // The elements of an array that a call makes up have no name; an array that it gives stands behind all other arguments.
+    if declaration.variadic && !(call.variadic && call.arguments.len() == count) {
+        return None;
+    }
     let mut filled = vec![false; count];
     let mut matched =
         Matched { signature: SmallVec::new(), places: SmallVec::new(), expanded: false, is_ambiguous: false };
