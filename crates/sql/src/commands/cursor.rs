@@ -21,7 +21,7 @@ use crate::session::{
     Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, new_run, query_plan,
     refuse_read_only,
 };
-use crate::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, LockStrength, Statement, With};
+use crate::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, Statement, With};
 use crate::types::Value;
 
 /// A cursor.
@@ -139,6 +139,7 @@ impl Cursor {
         scroll: Option<bool>,
         sees_changes: bool,
     ) -> Result<Cursor> {
+        refuse_locks(state, planned)?;
         let source = if sees_changes { Source::begin(state, planned)? } else { Source::begin_within(state, planned)? };
         let is_scrollable = scroll.unwrap_or_else(|| goes_backwards(planned));
         Ok(Cursor::of_source(source, planned, parameters, scroll == Some(true), is_scrollable))
@@ -482,20 +483,18 @@ pub fn declare_on_top(
 }
 
 /// 25006 where a read-only transaction would lock rows of lasting tables.
-fn refuse_locks(state: &SessionState, statement: &crate::plan::Statement, strength: LockStrength) -> Result<()> {
+fn refuse_locks(state: &SessionState, planned: &Planned) -> Result<()> {
+    let statement = &planned.statement;
     let catalog = state.engine_catalog();
     let is_temporary = |oid| catalog.table(oid).is_some_and(|table| table.persistence == Persistence::Temporary);
     let mut locked = statement.locks.iter().filter(|(_, mode)| *mode >= LockMode::RowShare);
     if !state.engine().transaction_options().read_only || locked.all(|(oid, _)| is_temporary(*oid)) {
         return Ok(());
     }
-    let words = match strength {
-        LockStrength::KeyShare => "KEY SHARE",
-        LockStrength::Share => "SHARE",
-        LockStrength::NoKeyUpdate => "NO KEY UPDATE",
-        LockStrength::Update => "UPDATE",
-    };
-    Err(crate::session::read_only_transaction(&format!("SELECT FOR {words}")))
+    match crate::executor::locking_tag(query_plan(planned)?) {
+        Some(tag) => Err(crate::session::read_only_transaction(tag)),
+        None => Ok(()),
+    }
 }
 
 fn already_exists(name: &str) -> Error {
@@ -554,9 +553,7 @@ pub fn declare(
         return Err(already_exists(&declare.name));
     }
     let planned = plan_of_cursor(state, declare, bound, text, variables)?;
-    if let Some(locking) = declare.query.locking.first() {
-        refuse_locks(state, &planned.statement, locking.strength)?;
-    }
+    refuse_locks(state, &planned)?;
     let source = Source::begin(state, &planned)?;
     // One that did not say may go back where that makes nothing happen twice.
     let is_scrollable = !locks_rows && declare.scroll.unwrap_or_else(|| goes_backwards(&planned));

@@ -496,6 +496,7 @@ pub fn name(statement: &Statement) -> &'static str {
         Statement::Set(_) => "SET",
         Statement::SetConstraints { .. } => "SET CONSTRAINTS",
         Statement::Show(_) => "SHOW",
+        Statement::Explain(_) => "EXPLAIN",
         Statement::Lock(_) => "LOCK TABLE",
         Statement::Checkpoint => "CHECKPOINT",
         Statement::Listen(_) => "LISTEN",

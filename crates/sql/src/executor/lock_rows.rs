@@ -10,7 +10,7 @@ use engine::{Isolation, Modify, RowLockMode, Table, WaitPolicy};
 use super::modify::concurrent_change;
 use super::recheck::{Recheck, Rechecked};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, RowLock};
+use crate::plan::{self, Node, Plan, RowLock};
 use crate::session::read_only_transaction;
 use crate::types::Value;
 
@@ -24,6 +24,25 @@ fn in_words_of_locking(error: Error, table: &Table, wait: WaitPolicy) -> Error {
         }
         _ if error.fields().message == concurrent_change("delete").fields().message => concurrent_change("update"),
         _ => error,
+    }
+}
+
+/// What a query that locks rows is called in messages about where it may run; nothing if it locks none.
+pub(crate) fn locking_tag(plan: &Plan) -> Option<&'static str> {
+    if let Node::LockRows(node) = &plan.node {
+        return Some(tag(node));
+    }
+    let mut found = None;
+    plan.node.for_each_input(&mut |input| found = found.or_else(|| locking_tag(input)));
+    found
+}
+
+fn tag(node: &plan::LockRows) -> &'static str {
+    match node.locks.first().map(|lock| lock.mode) {
+        Some(RowLockMode::KeyShare) => "SELECT FOR KEY SHARE",
+        Some(RowLockMode::Share) => "SELECT FOR SHARE",
+        Some(RowLockMode::NoKeyUpdate) => "SELECT FOR NO KEY UPDATE",
+        Some(RowLockMode::Update) | None => "SELECT FOR UPDATE",
     }
 }
 
@@ -48,13 +67,7 @@ impl<'p> LockRowsRows<'p> {
         if !run.engine().transaction_options().read_only || self.node.locks.iter().all(is_temporary) {
             return Ok(());
         }
-        let strength = match self.node.locks.first().map(|lock| lock.mode) {
-            Some(RowLockMode::KeyShare) => "KEY SHARE",
-            Some(RowLockMode::Share) => "SHARE",
-            Some(RowLockMode::NoKeyUpdate) => "NO KEY UPDATE",
-            Some(RowLockMode::Update) | None => "UPDATE",
-        };
-        Err(read_only_transaction(&format!("SELECT FOR {strength}")))
+        Err(read_only_transaction(tag(self.node)))
     }
 
     /// Locks one row; whether the input row still qualifies.

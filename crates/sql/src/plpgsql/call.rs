@@ -2,7 +2,7 @@
 
 use base::{Error, Result, sqlstate};
 
-use super::expression::{as_call, bind_call};
+use super::expression::{as_call, bind_call, within};
 use super::frame::Frame;
 use super::tree::{Expression, find_variable};
 use crate::executor::{Due, Locals, Run, evaluate, run_pending_checks};
@@ -19,6 +19,9 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
         return Err(Error::internal("a CALL that is none"));
     };
     let (function, arguments, parameters) = bind_call(call, written, frame, run)?;
+    if !frame.function.is_volatile {
+        return Err(within(Error::unsupported("CALL is not allowed in a non-volatile function"), call));
+    }
     let types = CallTypes::new(arguments.iter().map(|argument| argument.sql_type), SqlType::new(function.returns));
     let may_end_transaction = super::transaction::may_be_ended_below(frame, run);
     let result = as_call(call, frame, run, |run| {

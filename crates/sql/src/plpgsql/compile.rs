@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Oid, Result};
+use base::{Oid, Result, sqlstate};
 use engine::catalog::{ArgumentMode, FunctionDef};
 
 use super::parse::Parser;
@@ -65,7 +65,7 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
         || Arc::from(function.name.as_str()),
         |declared| Arc::from(types::reg_types::user_function_signature(catalog, &declared)),
     );
-    check_text(&function.body, &text)?;
+    let checked = check_text(&function.body, &text);
     let mut parser = Parser::new(&function.body, &function.name, catalog);
     for (number, argument) in function.arguments.iter().enumerate() {
         let kind = kind_of(SqlType::new(argument.type_oid), catalog);
@@ -73,11 +73,12 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
         debug_assert_eq!(place, number);
         parser.alias(&format!("${}", number + 1), place);
     }
-    let mut compiled = finish(parser, signature, |parser| {
+    let compiled = finish(parser, signature, |parser| {
         if is_trigger {
             super::trigger::declare(parser);
         }
-    })?;
+    });
+    let mut compiled = first_error(checked, compiled)?;
     compiled.outputs = function
         .arguments
         .iter()
@@ -102,8 +103,21 @@ pub fn compile_block(body: &str, catalog: &CatalogView) -> Result<Function> {
     let (readable, _) = readable_body(body, catalog);
     let text =
         format!("CREATE FUNCTION inline_code_block() RETURNS void AS {} LANGUAGE plpgsql", quote_body(&readable));
-    check_text(body, &text)?;
-    finish(Parser::new(body, "inline_code_block", catalog), Arc::from("inline_code_block"), |_| {})
+    let checked = check_text(body, &text);
+    first_error(
+        checked,
+        finish(Parser::new(body, "inline_code_block", catalog), Arc::from("inline_code_block"), |_| {}),
+    )
+}
+
+/// What was compiled, if PostgreSQL's parser has nothing against it. That parser doesn't know which types there are: one that is missing
+/// is noticed where it is named, which is before what is wrong with the statements.
+fn first_error(checked: Result<()>, compiled: Result<Function>) -> Result<Function> {
+    match (checked, compiled) {
+        (Err(_), Err(missing)) if missing.sqlstate() == sqlstate::UNDEFINED_OBJECT => Err(missing),
+        (Err(wrong), _) => Err(wrong),
+        (Ok(()), compiled) => compiled,
+    }
 }
 
 /// Reads the body, the parameters being known.
@@ -133,7 +147,8 @@ fn readable_body(body: &str, catalog: &CatalogView) -> (String, Vec<RowVariable>
     let what_is = |name: &str| match types::parse_type_name(catalog, name) {
         Ok(found) if types::composite_shape(catalog, found.oid).is_some() => Named::Row,
         Ok(found) if found.oid < Oid::FIRST_NORMAL => Named::BuiltIn,
-        Ok(_) | Err(_) => Named::Other,
+        Ok(_) => Named::Scalar,
+        Err(_) => Named::Other,
     };
     super::records::with_records(&super::returns::with_expressions(body), what_is)
 }

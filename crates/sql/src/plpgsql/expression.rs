@@ -34,6 +34,8 @@ struct Names<'f> {
     spread: RefCell<Vec<(usize, usize)>>,
     /// The table whose row NEW or OLD was asked for as a whole.
     whole: Cell<Option<Oid>>,
+    /// What the first field raises that its record hasn't got.
+    missing: RefCell<Option<Error>>,
 }
 
 impl VariableNames for Names<'_> {
@@ -70,7 +72,8 @@ impl VariableNames for Names<'_> {
 impl<'f> Names<'f> {
     fn new(frame: &'f Frame<'f>, expression: &Expression) -> Names<'f> {
         let Expression { scope, known, .. } = *expression;
-        Names { frame, scope, known, fields: RefCell::default(), spread: RefCell::default(), whole: Cell::new(None) }
+        let (fields, spread, missing) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Names { frame, scope, known, fields, spread, whole: Cell::new(None), missing }
     }
 
     fn is_value(&self, place: usize) -> bool {
@@ -104,9 +107,14 @@ impl<'f> Names<'f> {
         place.filter(|place| self.is_record(*place))
     }
 
-    /// A record's field as a parameter. One that the record lacks is a parameter too: reading it tells so.
+    /// A record's field as a parameter. One that the record lacks is a parameter too, and an error of the whole.
     fn field(&self, record: usize, field: &Name) -> (u32, SqlType) {
-        let sql_type = self.frame.field_type(record, field).unwrap_or(SqlType::TEXT);
+        let sql_type = self.frame.field_type(record, field).unwrap_or_else(|| {
+            if let Err(error) = self.frame.field(record, field) {
+                self.missing.borrow_mut().get_or_insert(error);
+            }
+            SqlType::TEXT
+        });
         let mut fields = self.fields.borrow_mut();
         let known = fields.iter().position(|(own, name, _)| *own == record && name == field.as_str());
         let index = known.unwrap_or_else(|| {
@@ -179,7 +187,12 @@ fn plan_tree(
     let environment = environment(frame, run.state, expression.is_cursor).with_variables(&names);
     let known = expression.plan.lock().clone().map(|plan| plan.planned);
     let earlier = known.as_ref().and_then(|planned| planned.meaning_now(run.state));
-    let planned = environment.meaning_as(earlier).planned(&expression.text, tree, Parameters::fixed(types))?;
+    let planned = environment.meaning_as(earlier).planned(&expression.text, tree, Parameters::fixed(types));
+    // It was met before whatever else is wrong.
+    if let Some(missing) = names.missing.take() {
+        return Err(missing);
+    }
+    let planned = planned?;
     let (fields, spread) = (names.fields.into_inner().into(), names.spread.into_inner().into());
     Ok(ExpressionPlan { planned, fields, spread, whole: names.whole.get(), trigger: trigger_of(frame) })
 }
@@ -359,6 +372,7 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
     let mut value = None;
     let called = Some(described(expression));
     told_from(frame, called, run, |run| {
+        refuse_change(&plan.planned, frame)?;
         run_plan(&plan, frame, run, &mut |_, row| {
             if value.is_some() {
                 return Err(Error::new(
@@ -484,10 +498,15 @@ pub fn run_statement(
         .map_err(|error| within(error, expression))
 }
 
-/// 0A000 for a statement that changes rows in a function that promised not to.
+/// 0A000 for a statement that changes or locks rows in a function that promised not to.
 fn refuse_change(planned: &Planned, frame: &Frame<'_>) -> Result<()> {
     let what = match planned.statement.command {
         _ if frame.function.is_volatile => return Ok(()),
+        Command::Select | Command::Utility
+            if planned.statement.locks.iter().any(|(_, mode)| *mode == LockMode::RowShare) =>
+        {
+            query_plan(planned).ok().and_then(executor::locking_tag).unwrap_or("SELECT FOR UPDATE")
+        }
         Command::Select | Command::Utility => return Ok(()),
         Command::Merge => "MERGE",
         Command::Insert => "INSERT",
@@ -522,7 +541,10 @@ pub fn bind_call(
         .with_rights(&expression.text, |context| {
             crate::binder::procedure_call(context, call, &mut Parameters::fixed(types))
         })
-        .map_err(|error| within(error, expression))?;
+        .map_err(|error| within(names.missing.take().unwrap_or(error), expression))?;
+    if let Some(missing) = names.missing.take() {
+        return Err(within(missing, expression));
+    }
     let mut parameters = frame.values.clone();
     for (record, field, _) in names.fields.into_inner() {
         parameters.push(frame.field(record, &field)?);
@@ -582,15 +604,20 @@ fn require_rows(planned: &Planned) -> Result<()> {
     if planned.gives_rows() {
         return Ok(());
     }
-    let what = match (&planned.statement.kind, planned.statement.command) {
+    let message = format!("cannot open {} query as cursor", query_name(planned));
+    Err(Error::new(sqlstate::INVALID_CURSOR_DEFINITION, message))
+}
+
+/// What a statement is called in messages about the rows that it doesn't give.
+pub(super) fn query_name(planned: &Planned) -> String {
+    match (&planned.statement.kind, planned.statement.command) {
         (StatementKind::Utility(utility), _) => crate::commands::tag_of(utility),
         (_, Command::Insert) => "INSERT".into(),
         (_, Command::Update) => "UPDATE".into(),
         (_, Command::Delete) => "DELETE".into(),
         (_, Command::Merge) => "MERGE".into(),
         (_, Command::Select | Command::Utility) => "SELECT".into(),
-    };
-    Err(Error::new(sqlstate::INVALID_CURSOR_DEFINITION, format!("cannot open {what} query as cursor")))
+    }
 }
 
 /// Opens a cursor over a planned query whose locks are taken.
@@ -677,6 +704,8 @@ pub struct Dynamic {
     pub parameters: Vec<(Value, SqlType)>,
     /// It is a cursor's query.
     pub is_cursor: bool,
+    /// The rows of each of its statements are wanted, and not those of the last one.
+    pub gives_all: bool,
 }
 
 impl Dynamic {
@@ -769,14 +798,20 @@ pub fn run_dynamic(
         let work = |run: &mut Run<'_, '_>| run_one_dynamic((&text, None), dynamic, frame, run, on_plan, on_row);
         return told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text));
     };
-    let ends_transaction = |tree: &ParsedStatement| matches!(tree.statement, Statement::Transaction(_));
-    let refused = statements.iter().position(ends_transaction);
+    if dynamic.gives_all && statements.is_empty() {
+        return Err(Error::new(sqlstate::SYNTAX_ERROR, "empty query does not return tuples"));
+    }
+    let ending = |tree: &ParsedStatement| match &tree.statement {
+        Statement::Transaction(command) => Some(command.name()),
+        _ => None,
+    };
+    let refused = statements.iter().position(|tree| ending(tree).is_some());
     let (mut count, is_only) = (0, statements.len() == 1);
     for (number, tree) in statements[..refused.unwrap_or(statements.len())].iter().enumerate() {
         let tree = if is_only { None } else { Some(tree) };
-        // The rows of several are those of the last one.
-        let is_last = number + 1 == statements.len();
-        let work = |run: &mut Run<'_, '_>| match is_last {
+        // The rows of several are those of the last one, unless all are wanted.
+        let is_wanted = dynamic.gives_all || number + 1 == statements.len();
+        let work = |run: &mut Run<'_, '_>| match is_wanted {
             true => run_one_dynamic((&text, tree), dynamic, frame, run, on_plan, on_row),
             false => {
                 let mut ignore = |_: &mut Run<'_, '_>, _: &[Value]| Ok(ControlFlow::Continue(()));
@@ -784,6 +819,10 @@ pub fn run_dynamic(
             }
         };
         count = told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text))?;
+    }
+    if let Some(name) = refused.and_then(|number| ending(&statements[number])).filter(|_| dynamic.gives_all) {
+        let error = Error::new(sqlstate::SYNTAX_ERROR, format!("{name} query does not return tuples"));
+        return Err(in_text(error, what, &text));
     }
     if refused.is_some() {
         return Err(Error::unsupported("EXECUTE of transaction commands is not implemented"));

@@ -7,14 +7,15 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::conditions::catches;
 use super::expression::{
-    Dynamic, OnRow, evaluate, is_constant, keep_label, kept_label, place_line, run_dynamic, run_statement, within,
+    Dynamic, OnRow, evaluate, is_constant, keep_label, kept_label, place_line, query_name, run_dynamic, run_statement,
+    within,
 };
 use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
-use crate::executor::{RowStore, Run, StoreReader, sort_memory_bytes};
+use crate::executor::{RowStore, Run, sort_memory_bytes};
 use crate::plan::StatementKind as SqlKind;
-use crate::session::Planned;
+use crate::session::{CatalogView, Planned};
 use crate::tree::Statement as SqlStatement;
 use crate::types::{self, RecordShape, RecordValue, SqlType, Value, oids};
 
@@ -50,6 +51,7 @@ fn activity(kind: &StatementKind) -> &'static str {
         StatementKind::ReturnQuery(_) => "RETURN QUERY",
         StatementKind::Raise(_) => "RAISE",
         StatementKind::Assert { .. } => "ASSERT",
+        StatementKind::Sql { statement, .. } if is_do(&statement.text) => "DO",
         StatementKind::Sql { .. } => "SQL statement",
         StatementKind::Execute { .. } => "EXECUTE",
         StatementKind::Perform(_) => "PERFORM",
@@ -64,6 +66,11 @@ fn activity(kind: &StatementKind) -> &'static str {
         StatementKind::EndTransaction { commit: true, .. } => "COMMIT",
         StatementKind::EndTransaction { .. } => "ROLLBACK",
     }
+}
+
+fn is_do(text: &str) -> bool {
+    text.get(..2).is_some_and(|word| word.eq_ignore_ascii_case("do"))
+        && !text[2..].starts_with(|next: char| next.is_alphanumeric() || next == '_')
 }
 
 /// Runs a block.
@@ -432,31 +439,23 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             frame.rows.push(&[value], sort_memory_bytes(run), run)?;
         }
         StatementKind::ReturnQuery(source) => {
-            let ((planned, rows), text) = gather_source(source, frame, run)?;
-            let columns = planned.map(|planned| columns_of(&planned)).unwrap_or_default();
-            let checked = check_result(&columns, frame, run);
-            checked.map_err(|error| match source {
-                RowSource::Query(query) => within(error, query),
-                RowSource::Dynamic { .. } => error.context(format!("SQL statement \"{text}\"")),
-            })?;
-            let count = rows.len() as u64;
-            let mut reader = StoreReader::default();
-            for index in 0..rows.len() {
-                let row = reader.read(&rows, index)?.to_vec();
-                let value = result_row(&columns, row, frame, run)?;
-                frame.rows.push(&[value], sort_memory_bytes(run), run)?;
-            }
-            frame.row_count = count;
-            frame.values[frame.function.found] = Value::Bool(count > 0);
+            let mut rows = std::mem::take(&mut frame.rows);
+            let given = give_rows(source, &mut rows, frame, run);
+            frame.rows = rows;
+            set_found(given?, frame);
         }
         StatementKind::Raise(raise) => run_raise(raise, frame, run)?,
         StatementKind::Assert { condition, message } => {
             let checks = crate::session::settings::show(run.state, "plpgsql.check_asserts");
             let is_checked = !checks.is_ok_and(|value| ["off", "false", "no", "0"].contains(&value.as_str()));
             if is_checked && !holds(condition, frame, run)? {
-                let text = match message {
-                    Some(message) => text_of(message, frame, run)?,
-                    None => "assertion failed".to_owned(),
+                let given = match message {
+                    Some(message) => evaluate(message, frame, run)?,
+                    None => (Value::Null, SqlType::TEXT),
+                };
+                let text = match given {
+                    (Value::Null, _) => "assertion failed".to_owned(),
+                    (value, sql_type) => types::output_string(&value, sql_type.oid, &run.format, &run.catalog)?,
                 };
                 return Err(Error::new(sqlstate::ASSERT_FAILURE, text));
             }
@@ -577,7 +576,7 @@ pub(super) fn as_result(record: &RecordValue, shape: &Arc<RecordShape>, run: &mu
             let detail = format!("Returned type unknown does not match expected type {wanted} in column {place}.");
             return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message).detail(detail));
         }
-        check_columns(message, &record.shape.fields, &shape.fields, run)?;
+        check_columns(message, &record.shape.fields, &shape.fields, &run.catalog)?;
     }
     super::frame::fit_record(record, shape, run)
 }
@@ -603,7 +602,7 @@ pub fn outputs(frame: &Frame<'_>) -> Value {
 }
 
 /// Whether the columns of RETURN QUERY are those of the function's result.
-fn check_result(columns: &Columns, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<()> {
+fn check_result(columns: &Columns, frame: &Frame<'_>, catalog: &CatalogView) -> Result<()> {
     let result = [(String::new(), frame.function.result)];
     let wanted = match &frame.function.shape {
         Some(shape) => shape.fields.as_slice(),
@@ -611,7 +610,7 @@ fn check_result(columns: &Columns, frame: &Frame<'_>, run: &Run<'_, '_>) -> Resu
         None if types::is_polymorphic(frame.function.result.oid) => return Ok(()),
         None => &result,
     };
-    check_columns("structure of query does not match function result type", columns, wanted, run)
+    check_columns("structure of query does not match function result type", columns, wanted, catalog)
 }
 
 /// Checks a record that the function returns against the columns that the caller has listed for it.
@@ -621,7 +620,7 @@ fn check_result(columns: &Columns, frame: &Frame<'_>, run: &Run<'_, '_>) -> Resu
 pub(super) fn check_record(value: &Value, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<()> {
     let message = "returned record type does not match expected record type";
     match (value, &frame.expected_columns) {
-        (Value::Record(record), Some(wanted)) => check_columns(message, &record.shape.fields, wanted, run),
+        (Value::Record(record), Some(wanted)) => check_columns(message, &record.shape.fields, wanted, &run.catalog),
         _ => Ok(()),
     }
 }
@@ -630,13 +629,13 @@ fn check_columns(
     message: &str,
     given: &[(String, SqlType)],
     wanted: &[(String, SqlType)],
-    run: &Run<'_, '_>,
+    catalog: &CatalogView,
 ) -> Result<()> {
     let mismatch = |detail: String| Err(Error::new(sqlstate::DATATYPE_MISMATCH, message.to_owned()).detail(detail));
     for (number, ((_, given), (_, wanted))) in given.iter().zip(wanted).enumerate() {
         let is_same = given.oid == wanted.oid || given.oid == oids::UNKNOWN || types::is_polymorphic(wanted.oid);
         if !is_same {
-            let name = |oid| types::format_type_name(&run.catalog, oid);
+            let name = |oid| types::format_type_name(catalog, oid);
             return mismatch(format!(
                 "Returned type {} does not match expected type {} in column {}.",
                 name(given.oid),
@@ -687,19 +686,43 @@ pub(super) fn columns_of(planned: &Planned) -> Columns {
 /// What a statement gave: its plan, which those without a query don't have, and its rows.
 pub(super) type Gathered = (Option<Arc<Planned>>, RowStore);
 
-/// All that a source gives, and the text of its query.
-fn gather_source(source: &RowSource, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Gathered, Arc<str>)> {
+/// RETURN QUERY: adds what a source gives to the rows of the function, and tells how many rows that were. Each of the statements of a text
+/// that is made at run time gives its rows.
+///
+/// # Errors
+/// 42601 for a statement that gives none, 42804 for rows of other types than the function's.
+fn give_rows(source: &RowSource, rows: &mut RowStore, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<u64> {
+    let limit_bytes = sort_memory_bytes(run);
+    let catalog = run.catalog.clone();
+    let columns = std::cell::RefCell::new(Columns::new());
+    let mut count = 0;
+    let on_plan = |planned: &Arc<Planned>| {
+        if !planned.gives_rows() {
+            let message = format!("{} query does not return tuples", query_name(planned));
+            return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+        }
+        let given = columns_of(planned);
+        check_result(&given, frame, &catalog)?;
+        *columns.borrow_mut() = given;
+        Ok(())
+    };
+    let mut on_row = |run: &mut Run<'_, '_>, row: &[Value]| {
+        let value = result_row(&columns.borrow(), row.to_vec(), frame, run)?;
+        rows.push(&[value], limit_bytes, run)?;
+        count += 1;
+        Ok(ControlFlow::Continue(()))
+    };
     match source {
         RowSource::Query(query) => {
-            let gathered = gather_rows(run, |run, on_plan, on_row| run_statement(query, frame, run, on_plan, on_row))?;
-            Ok((gathered, Arc::clone(&query.text)))
+            let mut on_plan = |planned: &Arc<Planned>| on_plan(planned).map_err(|error| within(error, query));
+            run_statement(query, frame, run, &mut on_plan, &mut on_row)?;
         }
         RowSource::Dynamic { text, parameters } => {
-            let dynamic = dynamic(text, parameters, false, frame, run)?;
-            let gathered = gather_rows(run, |run, on_plan, on_row| run_dynamic(&dynamic, frame, run, on_plan, on_row))?;
-            Ok((gathered, Arc::from(dynamic.text)))
+            let dynamic = Dynamic { gives_all: true, ..dynamic(text, parameters, false, frame, run)? };
+            run_dynamic(&dynamic, frame, run, &mut { on_plan }, &mut on_row)?;
         }
     }
+    Ok(count)
 }
 
 /// Keeps what `statement` gives.
@@ -798,7 +821,7 @@ pub(super) fn dynamic(
     run: &mut Run<'_, '_>,
 ) -> Result<Dynamic> {
     let text = text_of(text, frame, run)?;
-    Ok(Dynamic { text, parameters: parameter_values(parameters, frame, run)?, is_cursor })
+    Ok(Dynamic { text, parameters: parameter_values(parameters, frame, run)?, is_cursor, gives_all: false })
 }
 
 /// The text of an expression's value; NULL is an error.

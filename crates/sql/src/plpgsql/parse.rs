@@ -86,7 +86,7 @@ impl<'a> Parser<'a> {
             self.at += 3;
         }
         let label = self.label()?;
-        self.block(label)
+        self.block(label).map(|(block, _)| block)
     }
 
     // Tokens.
@@ -234,8 +234,8 @@ impl<'a> Parser<'a> {
 
     // Blocks.
 
-    /// DECLARE ... BEGIN ... END, without the `;` behind it.
-    pub(super) fn block(&mut self, label: Option<String>) -> Result<Block> {
+    /// DECLARE ... BEGIN ... END, without the `;` behind it, and the line of BEGIN.
+    pub(super) fn block(&mut self, label: Option<String>) -> Result<(Block, u32)> {
         self.enter(label.clone(), false);
         let mut variables = Vec::new();
         while self.take("declare") {
@@ -243,6 +243,7 @@ impl<'a> Parser<'a> {
                 variables.extend(self.declaration()?);
             }
         }
+        let line = self.line();
         self.expect("begin")?;
         let body = self.statements()?;
         let (mut handlers, mut state_places) = (Vec::new(), None);
@@ -273,7 +274,7 @@ impl<'a> Parser<'a> {
             self.name()?;
         }
         self.leave();
-        Ok(Block { label, variables, body, handlers, state_places })
+        Ok((Block { label, variables, body, handlers, state_places }, line))
     }
 
     /// One declaration; the variable it makes.
@@ -372,23 +373,22 @@ impl<'a> Parser<'a> {
             if ends.iter().any(|word| self.is(word)) {
                 return Ok(found);
             }
-            let line = self.line();
-            if let Some(kind) = self.statement()? {
-                found.push(Statement { line, kind });
-            }
+            found.extend(self.statement()?);
         }
     }
 
-    /// One statement with its `;`; none for NULL.
-    fn statement(&mut self) -> Result<Option<StatementKind>> {
+    /// One statement with its `;`; none for NULL. Its line is that of its first word behind a label, and a block's that of BEGIN.
+    fn statement(&mut self) -> Result<Option<Statement>> {
         if sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
             return Err(too_deep());
         }
         let label = self.label()?;
         let first = self.word(self.at).to_ascii_lowercase();
+        let mut line = self.line();
         let kind = match first.as_str() {
             "declare" | "begin" => {
-                let block = self.block(label)?;
+                let block;
+                (block, line) = self.block(label)?;
                 self.expect(";")?;
                 StatementKind::Block(block)
             }
@@ -399,7 +399,7 @@ impl<'a> Parser<'a> {
             }
             _ => self.plain_statement(&first)?,
         };
-        Ok(Some(kind))
+        Ok(Some(Statement { line, kind }))
     }
 }
 

@@ -21,13 +21,15 @@ pub enum Named {
     BuiltIn,
     /// A composite type or a table's row type.
     Row,
+    /// A domain, or another type of somebody's that is not a row.
+    Scalar,
     /// Another one, or none at all.
     Other,
 }
 
 /// The body with declarations of row types turned into records, and what they were. For other types that PostgreSQL's
-/// parser, which has no catalog, would not take it says `text`: those of schemas, and arrays of what users made. Lines keep
-/// their numbers. `%ROWTYPE` needs no asking.
+/// parser, which has no catalog, would not take, or would take for rows, it says `text`: those of schemas, and what users made. Lines
+/// keep their numbers. `%ROWTYPE` needs no asking.
 pub fn with_records(body: &str, what_is: impl Fn(&str) -> Named) -> (String, Vec<RowVariable>) {
     let tokens = tokens(body);
     let text = |index: usize| tokens.get(index).map_or("", |(start, end)| &body[*start..*end]);
@@ -53,7 +55,8 @@ pub fn with_records(body: &str, what_is: impl Fn(&str) -> Named) -> (String, Vec
             let is_array = text(end + 1) == "[" || is_word(end + 1, "array");
             let named = if has_suffix { Named::Row } else { what_is(&type_name) };
             let is_record = named == Named::Row && !is_word(place, "record");
-            let is_foreign = last > first && text(last + 1) != "%" || is_array && named == Named::Other;
+            let is_foreign =
+                text(last + 1) != "%" && (last > first || named == Named::Scalar || is_array && named == Named::Other);
             if is_record || is_foreign {
                 let (from, to) = (tokens[first].0, tokens[end].1);
                 if is_record {
@@ -100,11 +103,14 @@ mod tests {
         };
         let rows = [variable("R", 2, "s.log%ROWTYPE"), variable("p", 4, "point2"), variable("d", 4, "log%rowtype")];
         assert_eq!(found, rows);
-        let what_is = |name: &str| if name == "int" { Named::BuiltIn } else { Named::Other };
-        let body = "declare c constant s . m := 'a'; d s.\nm[]; e s.t.a%type; f m[]; g int[]; h m; begin s.f(); end";
+        let what_is = |name: &str| match name {
+            "int" => Named::BuiltIn,
+            "k" => Named::Scalar,
+            _ => Named::Other,
+        };
+        let body = "declare c constant s . m := 'a'; d s.\nm[]; e s.t.a%type; f m[]; g int[]; h m; i k; j k%type; begin s.f(); end";
         let (rewritten, found) = with_records(body, what_is);
-        let expected =
-            "declare c constant text := 'a'; d text\n[]; e s.t.a%type; f text[]; g int[]; h m; begin s.f(); end";
+        let expected = "declare c constant text := 'a'; d text\n[]; e s.t.a%type; f text[]; g int[]; h m; i text; j k%type; begin s.f(); end";
         assert_eq!((rewritten.as_str(), found.len()), (expected, 0));
         assert_eq!(with_records("begin x log%rowtype; end", |_| Named::Row).1, []);
     }
