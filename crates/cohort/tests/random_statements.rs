@@ -9,7 +9,7 @@
 //! A difference is printed in its smallest form: the choices that made the statement, and then those that made the schema, are taken out
 //! and made simpler for as long as the servers differ (`random_statements/choices.rs`).
 //!
-//! Three more judges need no second server (`random_statements/oracles.rs`).
+//! Four more judges need no second server (`random_statements/oracles.rs`, `random_statements/views.rs`).
 //!
 //! `COHORT_RANDOM_CASES` says how many cases are tried, `COHORT_RANDOM_FROM` the seed of the first, `COHORT_RANDOM_KEEP_GOING=1` goes on
 //! after a difference.
@@ -33,6 +33,8 @@ mod queries;
 mod schema;
 #[path = "random_statements/types.rs"]
 mod types;
+#[path = "random_statements/views.rs"]
+mod views;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -259,16 +261,17 @@ fn judge(session: &mut Session, oracle: Oracle, seed: u64) -> Option<String> {
     ];
     let texts = quiet.into_iter().chain(schema.setup.iter().map(String::as_str));
     texts.for_each(|text| drop(session.simple(text)));
+    judge_on(&schema, seed, &mut |choices| oracle(session, &schema, choices))
+}
+
+/// The first finding on a schema, in its smallest form.
+fn judge_on(schema: &Schema, seed: u64, find: &mut dyn FnMut(&mut Choices) -> Option<String>) -> Option<String> {
     for number in 0..STATEMENTS {
         let mut choices =
             Choices::random(seed.wrapping_mul(1_000).wrapping_add(number).wrapping_mul(0x2545_f491_4f6c_dd1d));
-        let Some(found) = oracle(session, &schema, &mut choices) else { continue };
+        let Some(found) = find(&mut choices) else { continue };
         let mut smallest = found;
-        shrink(choices.into_made(), STATEMENT_TRIES, &mut |given| match oracle(
-            session,
-            &schema,
-            &mut Choices::given(given.to_vec()),
-        ) {
+        shrink(choices.into_made(), STATEMENT_TRIES, &mut |given| match find(&mut Choices::given(given.to_vec())) {
             None => false,
             Some(found) => {
                 smallest = found;
@@ -286,6 +289,7 @@ fn judged_by(oracle: Oracle) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &["fsync=off"]);
     let mut session = Session::connect(&server.socket(), "postgres");
+    session.show_details();
     try_seeds(|seed| judge(&mut session, oracle, seed));
     server.stop();
 }
@@ -303,4 +307,28 @@ fn every_plan_of_a_query_has_the_same_answer() {
 #[test]
 fn parameters_mean_what_literals_mean() {
     judged_by(oracles::parameters_are_literals);
+}
+
+#[test]
+fn the_text_of_a_view_means_the_view() {
+    judged_by(views::texts_mean_their_views);
+}
+
+#[test]
+fn views_have_the_texts_that_postgresql_gives_them() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["fsync=off"]);
+    let reference = Reference::start(&binaries);
+    let (mut pair, mut ours) =
+        (Pair::connect(&server.socket(), &reference.socket()), Session::connect(&server.socket(), "postgres"));
+    let mut theirs = Session::connect(&reference.socket(), "postgres");
+    try_seeds(|seed| {
+        let schema = Schema::random(&mut Choices::random(seed));
+        if let Some(difference) = pair.set_up(&schema) {
+            return Some(difference);
+        }
+        judge_on(&schema, seed, &mut |choices| views::texts_differ(&mut ours, &mut theirs, &schema, choices))
+    });
+    server.stop();
 }

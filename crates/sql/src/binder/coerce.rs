@@ -43,11 +43,15 @@ impl Binder<'_, '_> {
             ExprKind::Row { .. } if expr.sql_type.oid == oids::RECORD && self.composite_shape(target.oid).is_some() => {
                 let base = types::base_type(self.context.lookup, target);
                 let row = self.coerce_row(expr, target, base, context, location)?;
-                if base.oid == target.oid {
+                let is_written = context == CastContext::Explicit && self.context.resolved.is_some();
+                if base.oid == target.oid && !is_written {
                     return Ok(Some(row));
                 }
                 let cast = Cast::find(self.context.lookup, base, target, context);
-                Ok(cast.map(|cast| cast_expr(row, cast, target, location)))
+                Ok(cast.map(|cast| match is_written {
+                    true => Expr::new(ExprKind::Cast(Box::new(CastExpr { input: row, cast, location })), target),
+                    false => self.cast_expr(row, cast, target, location),
+                }))
             }
             _ => {
                 if expr.sql_type.oid == target.oid && target.typmod < 0 {
@@ -57,7 +61,7 @@ impl Binder<'_, '_> {
                 let Some(cast) = Cast::find(self.context.lookup, expr.sql_type, target, context) else {
                     return Ok(None);
                 };
-                Ok(Some(cast_expr(expr, cast, target, location)))
+                Ok(Some(self.cast_expr(expr, cast, target, location)))
             }
         }
     }
@@ -94,7 +98,7 @@ impl Binder<'_, '_> {
         if cast.is_noop() {
             return Ok(expr);
         }
-        Ok(cast_expr(expr, cast.clone(), cast.target, location))
+        Ok(self.cast_expr(expr, cast.clone(), cast.target, location))
     }
 
     /// CAST and `::`.
@@ -140,11 +144,23 @@ impl Binder<'_, '_> {
         if wanted.oid != target.oid {
             let cast = Cast::find(self.context.lookup, decided, target, context);
             return match cast {
-                Some(cast) => Ok(cast_expr(parameter, cast, target, location)),
+                Some(cast) => Ok(self.cast_expr(parameter, cast, target, location)),
                 None => Err(self.cannot_cast(decided.oid, target.oid, location)),
             };
         }
         Ok(self.with_typmod(parameter, target, context, location))
+    }
+
+    /// `input` through `cast`. Where values pass unchanged only the type changes.
+    fn cast_expr(&self, input: Expr, cast: Cast, target: SqlType, location: Location) -> Expr {
+        // Of a constant and of a cast it has to be known later which type they had: they are shown with it. A query that is stored keeps
+        // every cast that was written.
+        let is_kept = matches!(input.kind, ExprKind::Constant(_) | ExprKind::Cast(_))
+            || cast.context == CastContext::Explicit && self.context.resolved.is_some();
+        if cast.is_noop() && !(is_kept && input.sql_type.oid != target.oid) {
+            return Expr { sql_type: target, ..input };
+        }
+        Expr::new(ExprKind::Cast(Box::new(CastExpr { input, cast, location })), target)
     }
 
     /// `expr`, which has the target's type, with its modifier enforced.
@@ -158,7 +174,7 @@ impl Binder<'_, '_> {
             return Expr::null(target);
         }
         match Cast::find(self.context.lookup, expr.sql_type, target, context) {
-            Some(cast) => cast_expr(expr, cast, target, location),
+            Some(cast) => self.cast_expr(expr, cast, target, location),
             None => expr,
         }
     }
@@ -186,7 +202,7 @@ impl Binder<'_, '_> {
             return Ok(literal);
         }
         match Cast::find(self.context.lookup, read_as, target, context) {
-            Some(cast) => Ok(cast_expr(literal, cast, target, location)),
+            Some(cast) => Ok(self.cast_expr(literal, cast, target, location)),
             None => Err(self.cannot_cast(base.oid, target.oid, location)),
         }
     }
@@ -199,7 +215,7 @@ impl Binder<'_, '_> {
         }
         let base = SqlType::new(base.oid);
         match Cast::find(self.context.lookup, base, target, context) {
-            Some(cast) => Ok(cast_expr(Expr::null(base), cast, target, location)),
+            Some(cast) => Ok(self.cast_expr(Expr::null(base), cast, target, location)),
             None => Err(self.cannot_cast(base.oid, target.oid, location)),
         }
     }
@@ -355,17 +371,6 @@ impl Binder<'_, '_> {
                 .hint("You will need to rewrite or cast the expression.")
         })
     }
-}
-
-/// `input` through `cast`. Where values pass unchanged only the type changes.
-fn cast_expr(input: Expr, cast: Cast, target: SqlType, location: Location) -> Expr {
-    // Of a constant and of a cast it has to be known later which type they had: they are shown with it.
-    let keeps_type =
-        matches!(input.kind, ExprKind::Constant(_) | ExprKind::Cast(_)) && input.sql_type.oid != target.oid;
-    if cast.is_noop() && !keeps_type {
-        return Expr { sql_type: target, ..input };
-    }
-    Expr::new(ExprKind::Cast(Box::new(CastExpr { input, cast, location })), target)
 }
 
 /// Whether reading `text` as a type gives another value when a setting changes, or another time.

@@ -60,7 +60,7 @@ impl Binder<'_, '_> {
             }
             Tree::Column(parts) => self.column(parts, location),
             // Where no list is expected, it is the row as a whole.
-            Tree::Star(parts) if !parts.is_empty() => self.column(parts, location),
+            Tree::Star(parts) if !parts.is_empty() => self.row_in_full(parts, location),
             Tree::Star(_) => {
                 Err(self.error(sqlstate::SYNTAX_ERROR, "row expansion via \"*\" is not supported here", location))
             }
@@ -463,9 +463,13 @@ impl Binder<'_, '_> {
 
     /// The fields of a row value, with their names.
     pub(super) fn fields_of(&mut self, row: Expr, location: Location) -> Result<Vec<(Name, Expr)>> {
-        if let ExprKind::Row { fields, shape } = row.kind {
-            return Ok(shape.fields.iter().map(|(name, _)| Name::new(name)).zip(fields).collect());
-        }
+        let row = match row.kind {
+            ExprKind::Row { ref fields, .. } if self.context.resolved.is_some() && !are_columns(fields) => row,
+            ExprKind::Row { fields, shape } => {
+                return Ok(shape.fields.iter().map(|(name, _)| Name::new(name)).zip(fields).collect());
+            }
+            _ => row,
+        };
         let Some(shape) = self.row_shape(&row) else {
             let found = self.type_name(row.sql_type.oid);
             let message = if row.sql_type.oid == oids::RECORD {
@@ -647,9 +651,12 @@ impl Binder<'_, '_> {
         if !self.text_is_foreign {
             self.context.meaning.note_field(location, row_type, name, position);
         }
-        if let ExprKind::Row { mut fields, .. } = row.kind {
-            return Ok(fields.swap_remove(position));
-        }
+        let row = match row.kind {
+            // A query that is stored keeps a row that was written, and with it what the row's type is.
+            ExprKind::Row { ref fields, .. } if self.context.resolved.is_some() && !are_columns(fields) => row,
+            ExprKind::Row { mut fields, .. } => return Ok(fields.swap_remove(position)),
+            _ => row,
+        };
         // The fields of a row from FROM are called as its columns are there.
         if !matches!(row.kind, ExprKind::Case { .. }) {
             self.note_resolved(|resolved| {
@@ -778,4 +785,9 @@ fn parse_int8(text: &str) -> Option<i64> {
         return i64::from_str_radix(binary, 2).ok();
     }
     digits.parse().ok()
+}
+
+/// Whether all of these are columns of FROM.
+fn are_columns(fields: &[Expr]) -> bool {
+    fields.iter().all(|field| matches!(field.kind, ExprKind::Variable(_)))
 }

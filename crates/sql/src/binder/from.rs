@@ -12,7 +12,7 @@ use crate::catalogs::user_types::is_composite_type;
 use crate::executor::{NEW_ROWS, OLD_ROWS};
 use crate::plan::{Expr, ExprKind, JoinKind, SetCall};
 use crate::privileges::Privileges;
-use crate::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, Statement, TableReference};
+use crate::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, TableReference};
 use crate::types::{SqlType, oids};
 
 /// An item and the names it brings.
@@ -282,10 +282,7 @@ impl Binder<'_, '_> {
     /// The stored query of `view`, or of one that is built in, bound as a query of its own: it sees nothing of the
     /// statement around it.
     pub(super) fn view_query(&mut self, text: &str, view: Option<&Arc<TableDef>>) -> Result<Query> {
-        let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
-        let Some(Statement::Select(query)) = statements.pop().map(|parsed| parsed.statement) else {
-            return Err(Error::internal("a view's text is no query"));
-        };
+        let query = crate::parser::parse_stored_query(text)?;
         // The scopes around stay, so that levels count through the view, but show no names.
         let hidden = self.scopes.iter_mut().map(Scope::hide).collect::<Vec<_>>();
         let bound = self.with_foreign_text(|binder| {
@@ -600,11 +597,6 @@ impl Binder<'_, '_> {
             JoinType::Full => JoinKind::Full,
         };
         let using = if join.natural { common_columns(&left_names, &right_names) } else { join.using.clone() };
-        if join.natural {
-            self.note_resolved(|resolved| {
-                resolved.natural.insert(join.right.start(), using.clone());
-            });
-        }
         let merges = join.natural || !join.using.is_empty();
         let mut conditions = Vec::new();
         let mut merged = Vec::new();

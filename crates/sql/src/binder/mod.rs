@@ -52,6 +52,7 @@ pub use query::{
     Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation, RelationKind,
     SetOperation, TargetEntry, WindowSpec, for_each_inner, for_each_inner_mut,
 };
+pub(crate) use scope::SYSTEM_COLUMNS;
 pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
@@ -177,20 +178,14 @@ pub struct BindContext<'a> {
 /// What names and literals of a text stand for, by where they stand in it.
 #[derive(Debug, Default)]
 pub struct Resolved {
-    /// Of columns: the name in FROM and the column's.
-    pub columns: HashMap<Location, [Name; 2]>,
-    /// Of columns of tables and views: the relation, and the column's place in it.
-    pub attributes: HashMap<Location, (Oid, usize)>,
-    /// Of rows as a whole: what they are rows of, [`Oid::INVALID`] if that is no table or view.
-    pub rows: HashMap<Location, Oid>,
+    /// Of `*` in select lists: how many columns it stands for.
+    pub stars: HashMap<Location, usize>,
     /// Of calls: the function that a user made.
     pub functions: HashMap<Location, Oid>,
     /// Of quoted literals: their types and what they are as such.
     pub literals: HashMap<Location, (SqlType, Value)>,
     /// Of fields of rows, by what they are taken from and what they are called: the row's type, and which field of it.
     pub fields: HashMap<(Location, Name), (Oid, usize)>,
-    /// Of NATURAL joins, by where their right sides begin: the columns that are compared.
-    pub natural: HashMap<Location, Vec<Name>>,
     /// Of `=` operators: those that `transform_null_equals` made a test for NULL.
     pub null_tests: HashSet<Location>,
     /// The keys by which GROUP BY determines columns that it does not name.

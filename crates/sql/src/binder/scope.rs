@@ -11,7 +11,7 @@ use super::{Binder, VariableConflict, WindowSpec};
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
 use crate::tree::{Location, Name};
-use crate::types::{RecordShape, SqlType, Value, oids};
+use crate::types::{self, RecordShape, SqlType, Value, oids};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,7 +251,7 @@ pub(super) struct NamedColumn {
 const XMIN: i32 = -2;
 
 /// The system columns of tables: name, attribute number, type.
-pub(super) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
+pub(crate) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
     ("ctid", -1, oids::TID),
     ("xmin", XMIN, oids::XID),
     ("cmin", -3, oids::CID),
@@ -429,7 +429,7 @@ impl Binder<'_, '_> {
     fn bare_column(&mut self, name: &Name, location: Location) -> Result<Option<FoundColumn>> {
         for level in 0..self.scopes.len() {
             let scope = &self.scopes[self.scopes.len() - 1 - level];
-            let mut found: Option<(Option<&Name>, &NamedColumn)> = None;
+            let mut found: Option<&NamedColumn> = None;
             for item in scope.readable().filter(|item| item.columns_visible) {
                 for column in item.columns.iter().filter(|column| column.name == *name) {
                     if found.is_some() {
@@ -437,19 +437,12 @@ impl Binder<'_, '_> {
                         return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
                     }
                     self.check_lateral(item, location)?;
-                    found = Some((item.alias_visible.then_some(&item.alias), column));
+                    found = Some(column);
                 }
             }
-            if let Some((alias, column)) = found {
+            if let Some(column) = found {
                 let column = column.clone();
-                if self.context.resolved.is_some()
-                    && let Some(table) = alias.cloned().or_else(|| self.table_of(&column, level))
-                {
-                    self.note_resolved(|resolved| {
-                        resolved.columns.insert(location, [table, column.name.clone()]);
-                    });
-                }
-                self.reads_at(&column, location);
+                self.reads(&column);
                 return Ok(Some(FoundColumn { expr: raised(column.expr, level as u32, location) }));
             }
             // A system column is found if a single table has it.
@@ -473,15 +466,6 @@ impl Binder<'_, '_> {
             }
         }
         Ok(None)
-    }
-
-    /// What a column is called a column of that a join has merged from others, if it is one of theirs.
-    fn table_of(&self, column: &NamedColumn, level: usize) -> Option<Name> {
-        let ExprKind::Variable(variable) = &column.expr.kind else { return None };
-        let scope = &self.scopes[self.scopes.len() - 1 - level];
-        let relation = scope.relations.get(variable.relation as usize)?;
-        let own = relation.columns.get(usize::try_from(variable.attribute).ok()?)?;
-        (own.name == column.name).then(|| relation.alias.clone())
     }
 
     /// The field that a name means if what stands before its last part is a variable of a row type.
@@ -565,7 +549,7 @@ impl Binder<'_, '_> {
                 let message = format!("column reference \"{name}\" is ambiguous");
                 return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
             }
-            self.reads_at(column, location);
+            self.reads(column);
             return Ok(Some(FoundColumn { expr: raised(column.expr.clone(), level, location) }));
         }
         let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
@@ -581,6 +565,21 @@ impl Binder<'_, '_> {
         Ok(None)
     }
 
+    /// The row that `t.*` or `s.t.*` stands for where one value is expected. A column called `t` is not meant.
+    pub(super) fn row_in_full(&mut self, parts: &[Name], location: Location) -> Result<Expr> {
+        let is_variable = self.context.variables.is_some_and(|variables| variables.variable(parts).is_some());
+        let row = match parts {
+            _ if is_variable => None,
+            [table] => self.whole_row(None, table, location)?,
+            [schema, table] => self.whole_row(Some(schema), table, location)?,
+            _ => None,
+        };
+        match row {
+            Some(row) => Ok(row),
+            None => self.column(parts, location),
+        }
+    }
+
     /// The whole row of a table, if the name is one.
     pub(super) fn whole_row(
         &mut self,
@@ -589,9 +588,6 @@ impl Binder<'_, '_> {
         location: Location,
     ) -> Result<Option<Expr>> {
         let Some((level, item)) = self.item(schema, table, location)? else { return Ok(None) };
-        self.note_resolved(|resolved| {
-            resolved.rows.insert(location, item.table);
-        });
         Ok(Some(self.row_of(&item, level, location)))
     }
 
@@ -610,7 +606,7 @@ impl Binder<'_, '_> {
             return raised(column.expr.clone(), level, location);
         }
         let fields = all().map(|column| raised(column.expr.clone(), level, location)).collect::<Vec<_>>();
-        let type_oid = if item.table == Oid::INVALID { oids::RECORD } else { item.table };
+        let type_oid = if item.table == Oid::INVALID { self.row_type(item, index) } else { item.table };
         let shape = crate::types::RecordShape {
             type_oid,
             fields: all().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
@@ -621,6 +617,20 @@ impl Binder<'_, '_> {
                 self.row_unless_made_up(row, item, relation, level, location)
             }
             _ => row,
+        }
+    }
+
+    /// The type of the rows of an item that is no table: a function's own, if it has one.
+    fn row_type(&self, item: &NamedItem, scope: usize) -> Oid {
+        let kind = item.relation.map(|relation| &self.scopes[scope].relations[relation as usize].kind);
+        let Some(super::RelationKind::Function { calls, ordinality: false }) = kind else { return oids::RECORD };
+        match calls.as_slice() {
+            [call]
+                if call.composite && types::composite_shape(self.context.lookup, call.types.result.oid).is_some() =>
+            {
+                call.types.result.oid
+            }
+            _ => oids::RECORD,
         }
     }
 
@@ -647,20 +657,6 @@ impl Binder<'_, '_> {
     pub(super) fn reads(&mut self, column: &NamedColumn) {
         if let Some((access, attribute)) = column.read {
             self.uses_column(access, Privileges::SELECT, attribute);
-        }
-    }
-
-    /// [`Binder::reads`] of a column that is named at this place of the text.
-    fn reads_at(&mut self, column: &NamedColumn, location: Location) {
-        self.reads(column);
-        if self.context.resolved.is_some()
-            && let Some((access, attribute)) = column.read
-            && let Ok(place) = usize::try_from(attribute)
-        {
-            let object = self.access[access].object;
-            self.note_resolved(|resolved| {
-                resolved.attributes.insert(location, (object, place));
-            });
         }
     }
 

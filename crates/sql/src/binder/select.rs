@@ -134,8 +134,8 @@ impl Binder<'_, '_> {
             self.require_ordering(targets[target].expr.sql_type, sort.expr.start())?;
             let descending = self.is_descending(sort)?;
             let nulls_first = sort.nulls_first.unwrap_or(descending);
-            // The same target again adds nothing.
-            if items.iter().all(|item| item.target as usize != target) {
+            // The same target again adds nothing, but to the text of a query that is stored.
+            if self.context.resolved.is_some() || items.iter().all(|item| item.target as usize != target) {
                 items.push(OrderItem { target: target as u32, descending, nulls_first });
             }
         }

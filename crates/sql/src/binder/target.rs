@@ -17,6 +17,7 @@ impl Binder<'_, '_> {
     pub(super) fn targets(&mut self, targets: &[Target]) -> Result<Vec<TargetEntry>> {
         let mut bound = Vec::with_capacity(targets.len());
         for target in targets {
+            let before = bound.len();
             match &target.expr.kind {
                 Tree::Star(parts) => {
                     for column in self.star(parts, target.expr.location)? {
@@ -32,8 +33,14 @@ impl Binder<'_, '_> {
                     let expr = self.expr(&target.expr)?;
                     let name = target.name.clone().unwrap_or_else(|| column_name(&target.expr));
                     bound.push(self.target(expr, name));
+                    check_count(bound.len())?;
+                    continue;
                 }
             }
+            let width = bound.len() - before;
+            self.note_resolved(|resolved| {
+                resolved.stars.insert(target.expr.location, width);
+            });
             check_count(bound.len())?;
         }
         Ok(bound)

@@ -14,7 +14,7 @@ use super::table::FoundRelation;
 use super::{BindContext, Binder, Parameters, RelationKind};
 use crate::plan::{Expr, ExprKind};
 use crate::privileges::{ColumnsUsed, Privileges};
-use crate::tree::{self, Distinct, Name, QueryBody, Select, Statement, TableReference};
+use crate::tree::{self, Distinct, Name, QueryBody, Select, TableReference};
 
 /// What a statement changes: a table, in some views' place if one was named.
 pub(super) struct ChangeTarget {
@@ -226,13 +226,9 @@ fn not_updatable(view: &TableDef, verb: ChangeVerb, why: &str) -> Error {
         ))
 }
 
-/// The query of a view as it was written.
+/// The query of a view as it is stored.
 fn query_of(view: &TableDef) -> Result<tree::Query> {
-    let text = view.view_query.as_deref().unwrap_or_default();
-    match crate::parser::parse(text, crate::parser::ParseOptions::default())?.pop().map(|parsed| parsed.statement) {
-        Some(Statement::Select(query)) => Ok(*query),
-        _ => Err(Error::internal("a view's text is no query")),
-    }
+    crate::parser::parse_stored_query(view.view_query.as_deref().unwrap_or_default()).map(|query| *query)
 }
 
 impl Binder<'_, '_> {

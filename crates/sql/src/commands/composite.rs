@@ -221,10 +221,13 @@ pub(super) fn drop_attributes(ddl: &mut Ddl<'_>, type_oid: Oid, places: &[usize]
     let Some(Object::Custom(def)) = ddl.catalog().object(type_oid).cloned() else { return Ok(()) };
     let Some(mut composite) = decoded(&def)? else { return Ok(()) };
     let stored = Stored::of(ddl, type_oid)?;
+    // Views may list the columns of functions that give such rows.
+    let queries = super::stored_query::stored_queries(ddl)?;
     let mut descending = places.to_vec();
     descending.sort_unstable_by(|left, right| right.cmp(left));
     descending.iter().for_each(|place| composite.remove(*place));
     composite.store(ddl)?;
+    queries.store(ddl)?;
     stored.reshape(ddl, &descending.into_iter().map(Reshaping::Dropped).collect::<Vec<_>>())
 }
 

@@ -417,7 +417,7 @@ fn lock_one(ddl: &Ddl<'_>, table: &Arc<TableDef>, how: (LockMode, bool), role: O
     // The view may be another one by now.
     let catalog = ddl.catalog();
     let Some(view) = catalog.table(table.oid) else { return Ok(()) };
-    let Some((stored, _)) = StoredQuery::of_view(ddl, view)? else { return Ok(()) };
+    let Some(stored) = StoredQuery::of_view(ddl, view)? else { return Ok(()) };
     let role = crate::binder::rights_below(view).unwrap_or_else(|| state.acting_role().oid);
     for oid in stored.named().relations {
         let Some(read) = catalog.table(oid).filter(|read| read.kind != RelationKind::MaterializedView) else {

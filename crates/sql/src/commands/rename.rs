@@ -199,7 +199,7 @@ fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
         let message = format!("column \"{new}\" of relation \"{}\" already exists", table.name);
         return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
     }
-    let naming = naming_column(ddl, &table, place)?;
+    let naming = naming_column(ddl, &table)?;
     let mut renamed = (*table).clone();
     renamed.columns[place].name = new.to_string();
     ddl.replace(renamed)?;

@@ -9,26 +9,21 @@ use engine::catalog::{ConstraintKind, CustomDef, IndexDef, TableDef};
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::stored_expression::{Place, for_each_naming, for_each_of_table};
-use super::stored_query::{
-    RenamedColumn, StoredQueries, as_written, renamed_column, stored_queries, with_column_names,
-};
+use super::stored_query::{StoredQueries, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
 use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
 use crate::plan::{Expr, ExprKind, FunctionTarget};
-use crate::tree::TableReference;
 use crate::types::names_something;
 
 /// Expressions and queries on their way from one text to the next.
 pub(super) struct Restatement {
     expressions: Vec<(Place, Expr)>,
     queries: StoredQueries,
-    renamed: Option<RenamedColumn>,
-    restate: Box<dyn Fn(Oid, TableReference) -> TableReference>,
 }
 
 /// What names a column of a table that is going to be called otherwise.
-pub(super) fn naming_column(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Result<Restatement> {
+pub(super) fn naming_column(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Result<Restatement> {
     // Elsewhere, fields of the table's rows may be named.
     let mut expressions = expressions_naming_objects(ddl)?;
     for_each_of_table(ddl, table, &mut |place, expr| {
@@ -36,16 +31,14 @@ pub(super) fn naming_column(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) 
             expressions.push((place, expr));
         }
     })?;
-    let restate = Box::new(with_column_names(table));
-    let renamed = Some(renamed_column(table, place));
-    Ok(Restatement { expressions, queries: stored_queries(ddl, None)?, renamed, restate })
+    Ok(Restatement { expressions, queries: stored_queries(ddl)? })
 }
 
 /// What names anything outside of its table's columns: something is going to be called otherwise.
 pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Result<Restatement> {
     let expressions = expressions_naming_objects(ddl)?;
-    let queries = stored_queries(ddl, None)?;
-    Ok(Restatement { expressions, queries, renamed: None, restate: Box::new(as_written) })
+    let queries = stored_queries(ddl)?;
+    Ok(Restatement { expressions, queries })
 }
 
 fn expressions_naming_objects(ddl: &Ddl<'_>) -> Result<Vec<(Place, Expr)>> {
@@ -74,7 +67,7 @@ impl Restatement {
         for (place, expr) in &self.expressions {
             place.store(ddl, expr)?;
         }
-        self.queries.store(ddl, self.renamed.as_ref(), &*self.restate)
+        self.queries.store(ddl)
     }
 }
 

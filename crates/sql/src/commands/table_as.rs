@@ -10,7 +10,7 @@ use engine::catalog::{Persistence, RelationKind, TableDef};
 use super::create_table::{already_there, check_tablespace, plain_table, set_options};
 use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
-use super::{plan_inner, prepared, stored_query, view};
+use super::{plan_inner, prepared, view};
 use crate::binder::Parameters;
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, UtilityOutput, quote_identifier};
@@ -145,8 +145,7 @@ pub(super) fn refresh(
     }
     ddl.state.check_not_in_use(table.oid, "REFRESH MATERIALIZED VIEW", &table.name)?;
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
-    let tree = stored_query::parsed(&text)?.ok_or_else(|| Error::internal("a materialized view without a query"))?;
-    let statement = Statement::Select(tree);
+    let statement = Statement::Select(crate::parser::parse_stored_query(&text)?);
     let state = ddl.state;
     let planned = state.restricted_to(table.owner, || {
         Nested::locked(state, || {

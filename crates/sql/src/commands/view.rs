@@ -3,25 +3,19 @@
 //! A view is stored as the text of its query, every name completed with its schema and `*` written out, so that it
 //! means the same under any search path and when its tables grow.
 
-use std::cell::RefCell;
-
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope};
 
 use super::ddl::Ddl;
 use super::options::{self, OptionsOf};
-use super::stored_query::{StoredQuery, as_written};
+use super::stored_query::StoredQuery;
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
-use crate::plan::ExprKind as BoundKind;
 use crate::plan::OutputColumn;
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
-use crate::tree::{
-    self, CreateView, CteStatement, Expr, ExprKind, FromItem, Name, Query, QueryBody, Statement, TablePersistence,
-    Target,
-};
+use crate::tree::{CreateView, CteStatement, Query, Statement, TablePersistence};
 use crate::types;
 
 /// CREATE VIEW.
@@ -143,19 +137,14 @@ pub(super) fn define(ddl: &Ddl<'_>, query: &Query) -> Result<Defined> {
     {
         return Err(Error::unsupported("views must not contain data-modifying statements in WITH"));
     }
-    let resolved = RefCell::default();
     let statement = Statement::Select(Box::new(query.clone()));
     let bound = Environment::new(ddl.state, &ddl.view())
-        .taking_down(&resolved)
         .with_context(ddl.text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;
     let bound = bound.ok_or_else(|| Error::internal("a query was not bound"))?;
     ddl.state.require_schemas(&bound.access)?;
-    let bound = bound.query;
-    let mut query = query.clone();
-    write_stars_out(&mut query, &bound);
-    let stored = StoredQuery::new(ddl, Box::new(query), resolved.into_inner());
-    let (text, scope) = (stored.text(ddl, &as_written), stored.scope(ddl));
-    Ok(Defined { text, columns: bound.output_columns(), scope })
+    let stored = StoredQuery::of_definition(ddl, query)?;
+    let text = stored.text(ddl).ok_or_else(|| Error::internal("a query was not bound"))?;
+    Ok(Defined { text, columns: bound.query.output_columns(), scope: stored.scope(ddl) })
 }
 
 fn column_definitions(ddl: &Ddl<'_>, columns: &[OutputColumn]) -> Result<Vec<ColumnDef>> {
@@ -180,96 +169,4 @@ fn reads_temporary(ddl: &Ddl<'_>, scope: &ViewScope) -> bool {
     let catalog = ddl.catalog();
     let objects = scope.columns.iter().filter_map(|(oid, _)| catalog.object(*oid));
     objects.into_iter().any(|object| catalog.is_temporary(object.schema()))
-}
-
-/// Replaces `*` in the select list by the columns it stands for now.
-fn write_stars_out(query: &mut Query, bound: &binder::Query) {
-    match &mut query.body {
-        QueryBody::Select(select) => {
-            let is_star = |target: &Target| matches!(target.expr.kind, ExprKind::Star(_));
-            let spreads = |target: &Target| match &target.expr.kind {
-                ExprKind::Indirection { steps, .. } => matches!(steps.last(), Some(tree::Indirection::Star)),
-                _ => false,
-            };
-            if !select.targets.iter().any(is_star)
-                || select.targets.iter().any(spreads)
-                || select.from.iter().any(has_join_alias)
-            {
-                return;
-            }
-            let columns_of = |alias: &Name| {
-                let relation = bound.relations.iter().find(|relation| relation.alias == *alias);
-                relation.map_or(0, |relation| relation.columns.iter().filter(|column| !column.dropped).count())
-            };
-            let count: usize = bound.output().count();
-            let (mut bare, mut others) = (0, 0);
-            for target in &select.targets {
-                match &target.expr.kind {
-                    ExprKind::Star(parts) if parts.is_empty() => bare += 1,
-                    ExprKind::Star(parts) => others += parts.last().map_or(0, columns_of),
-                    _ => others += 1,
-                }
-            }
-            let bare_columns = count.saturating_sub(others).checked_div(bare).unwrap_or(0);
-            let mut output = bound.output();
-            let mut targets = Vec::with_capacity(count);
-            for target in std::mem::take(&mut select.targets) {
-                let columns = match &target.expr.kind {
-                    ExprKind::Star(parts) => parts.last().map_or(bare_columns, columns_of),
-                    _ => {
-                        output.next();
-                        targets.push(target);
-                        continue;
-                    }
-                };
-                targets.extend(output.by_ref().take(columns).map(|entry| column_target(entry, bound)));
-            }
-            select.targets = targets;
-        }
-        QueryBody::SetOperation { left, right, .. } => {
-            let leaves = bound.relations.iter().filter_map(|relation| match &relation.kind {
-                binder::RelationKind::Subquery(leaf) => Some(&**leaf),
-                _ => None,
-            });
-            let mut leaves = leaves.collect::<Vec<_>>().into_iter();
-            write_leaves_out(left, &mut leaves);
-            write_leaves_out(right, &mut leaves);
-        }
-        QueryBody::Values(_) => {}
-    }
-}
-
-/// The operands of a set operation, in the order in which they were bound.
-fn write_leaves_out(query: &mut Query, leaves: &mut dyn Iterator<Item = &binder::Query>) {
-    let is_leaf =
-        !matches!(query.body, QueryBody::SetOperation { .. }) || query.with.is_some() || !query.order.is_empty();
-    if is_leaf {
-        if let Some(leaf) = leaves.next() {
-            write_stars_out(query, leaf);
-        }
-    } else if let QueryBody::SetOperation { left, right, .. } = &mut query.body {
-        write_leaves_out(left, leaves);
-        write_leaves_out(right, leaves);
-    }
-}
-
-fn has_join_alias(item: &FromItem) -> bool {
-    match item {
-        FromItem::Join(join) => join.alias.is_some() || has_join_alias(&join.left) || has_join_alias(&join.right),
-        _ => false,
-    }
-}
-
-fn column_target(entry: &binder::TargetEntry, bound: &binder::Query) -> Target {
-    let name = entry.column.name.clone();
-    let parts = match &entry.expr.kind {
-        BoundKind::Variable(variable) if variable.level == 0 && variable.attribute >= 0 => {
-            let relation = &bound.relations[variable.relation as usize];
-            vec![relation.alias.clone(), relation.columns[variable.attribute as usize].name.clone()]
-        }
-        // A column that USING has merged.
-        _ => vec![name.clone()],
-    };
-    let is_named = parts.last() == Some(&name);
-    Target { name: (!is_named).then_some(name), expr: Expr::new(ExprKind::Column(parts), -1) }
 }

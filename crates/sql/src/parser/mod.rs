@@ -28,7 +28,7 @@ use base::{Error, Result, sqlstate};
 use pg_query::protobuf;
 use prost::Message;
 
-use crate::tree::{Expr, ParsedStatement, TypeName};
+use crate::tree::{Expr, ParsedStatement, Query, Statement, TypeName};
 
 /// How deep a statement of a client may be nested.
 pub const DEPTH_MAX: u32 = 10_000;
@@ -107,6 +107,16 @@ pub fn parse_expression(text: &str) -> Result<Expr> {
     let statements = run(text, shim::Mode::PlpgsqlExpression, ParseOptions::default(), read)?;
     convert::sole_expression(statements)
         .ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, format!("invalid expression: \"{text}\"")))
+}
+
+/// Parses the stored query of a view, in which default arguments have the same form.
+pub fn parse_stored_query(text: &str) -> Result<Box<Query>> {
+    let read = |result: &_, text: &_| convert::stored_statements(result, text);
+    let mut statements = run(text, shim::Mode::Statements, ParseOptions::default(), read)?;
+    match statements.pop().map(|parsed| parsed.statement) {
+        Some(Statement::Select(query)) => Ok(query),
+        _ => Err(Error::internal("a view's text is no query")),
+    }
 }
 
 fn run<R: Send + 'static>(

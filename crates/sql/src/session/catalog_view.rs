@@ -78,6 +78,21 @@ impl CatalogView {
         CatalogView(Arc::new(view))
     }
 
+    /// The same catalog to somebody who finds only the server's own objects by their bare names.
+    #[must_use]
+    pub fn without_path(&self) -> CatalogView {
+        let View { catalog, path_text, plan_path, role, temporary, .. } = &*self.0;
+        CatalogView(Arc::new(View {
+            catalog: Arc::clone(catalog),
+            path_text: Arc::clone(path_text),
+            plan_path: Arc::clone(plan_path),
+            path: vec![PG_CATALOG_SCHEMA],
+            explicit_path: Vec::new(),
+            role: *role,
+            temporary: *temporary,
+        }))
+    }
+
     /// Whether this view was made of these.
     pub fn is_of(&self, catalog_version: u64, search_path: &Arc<str>) -> bool {
         self.0.catalog.version() == catalog_version && self.0.path_text == *search_path

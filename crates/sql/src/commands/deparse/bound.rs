@@ -5,19 +5,22 @@
 //! lost the words it was written with, is written as it stands in the text.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use super::expr::{Deparser, Names, Qualify, is_shown_as_call, sort_suffix};
+use base::Oid;
+
+use super::expr::{Deparser, Names, Qualify, sort_suffix};
+use super::naming::{Catalogs, ScopeNames};
 use super::query::{INDENT, Writer};
 use crate::binder::{self, Query, RelationKind, WindowSpec};
 use crate::plan::{self, FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode};
-use crate::session::{CatalogView, quote_identifier};
-use crate::tree::{Expr, ExprKind, FunctionCall, SubqueryKind};
+use crate::session::quote_identifier;
+use crate::tree::{self, Expr, ExprKind, FunctionCall, SubqueryKind};
 use crate::types::{SqlType, oids};
 
 /// The bound side of a query that is being written.
 pub(super) struct Bound<'q> {
-    view: &'q CatalogView,
+    catalogs: Catalogs<'q>,
     /// The queries around the place that is being written, the innermost last.
     scopes: RefCell<Vec<Scope<'q>>>,
 }
@@ -26,43 +29,104 @@ pub(super) struct Bound<'q> {
 struct Scope<'q> {
     /// Its bound form; nothing if that is not known.
     query: Option<&'q Query>,
-    /// The names of its range table's entries: none is like another one of this query or of those around it.
-    aliases: Vec<String>,
+    names: ScopeNames,
+    /// The joins with aliases that are being written: within one, its alias is not known yet.
+    open: Vec<*const tree::Join>,
 }
 
 impl<'q> Bound<'q> {
-    pub(super) fn new(view: &'q CatalogView) -> Bound<'q> {
-        Bound { view, scopes: RefCell::default() }
+    pub(super) fn new(catalogs: Catalogs<'q>) -> Bound<'q> {
+        Bound { catalogs, scopes: RefCell::default() }
     }
 
-    pub(super) fn enter(&self, query: Option<&'q Query>) {
+    fn deparser<'d>(&'d self, names: &'d dyn Names) -> Deparser<'d> {
+        Deparser::new(self.catalogs.now, names, self.catalogs.qualify).indented()
+    }
+
+    pub(super) fn enter(&self, written: &tree::Query, query: Option<&'q Query>) {
         let mut scopes = self.scopes.borrow_mut();
-        let mut aliases: Vec<String> = Vec::new();
-        for relation in query.iter().flat_map(|query| &query.relations) {
-            let is_taken =
-                |name: &String| aliases.contains(name) || scopes.iter().any(|scope| scope.aliases.contains(name));
-            let plain = relation.alias.to_string();
-            let numbered = (1..).map(|number| format!("{plain}_{number}"));
-            let free = std::iter::once(plain.clone()).chain(numbered).find(|name| !is_taken(name));
-            aliases.push(free.unwrap_or(plain));
-        }
-        // The operands of a set operation are not named.
-        if query.is_some_and(|query| query.set_operation.is_some()) {
-            aliases.clear();
-        }
-        scopes.push(Scope { query, aliases });
-    }
-
-    /// The name of an entry of the range table of the query that is being written.
-    pub(super) fn alias(&self, relation: usize) -> Option<String> {
-        self.scopes.borrow().last()?.aliases.get(relation).cloned()
+        let read = match (self.catalogs.qualify, query) {
+            (Qualify::Always, Some(query)) => Some(read_outside(query, &scopes)),
+            _ => None,
+        };
+        let is_taken = |name: &str| match &read {
+            Some(read) => read.iter().any(|alias| alias == name),
+            None => scopes.iter().any(|scope| scope.names.has(name)),
+        };
+        let names = query.map(|query| ScopeNames::new(self.catalogs, written, query, &is_taken)).unwrap_or_default();
+        scopes.push(Scope { query, names, open: Vec::new() });
     }
 
     pub(super) fn leave(&self) {
         self.scopes.borrow_mut().pop();
     }
 
-    /// The name of the range-table entry whose row, as a whole, the expression is.
+    /// What `ask` finds among the names of the query that is being written.
+    pub(super) fn names<T>(&self, ask: impl FnOnce(&ScopeNames) -> Option<T>) -> Option<T> {
+        ask(&self.scopes.borrow().last()?.names)
+    }
+
+    /// Whether a common table expression around the place has this name, or one beside it.
+    pub(super) fn is_cte(&self, name: &str) -> bool {
+        let scopes = self.scopes.borrow();
+        let mut ctes = scopes.iter().filter_map(|scope| scope.query).flat_map(|query| &query.ctes);
+        ctes.any(|cte| cte.name.as_str() == name)
+    }
+
+    /// From here to [`Bound::close`], what a join with an alias consists of is written.
+    pub(super) fn open(&self, join: &tree::Join) {
+        if let Some(scope) = self.scopes.borrow_mut().last_mut().filter(|_| join.alias.is_some()) {
+            scope.open.push(join);
+        }
+    }
+
+    pub(super) fn close(&self, join: &tree::Join) {
+        if let Some(scope) = self.scopes.borrow_mut().last_mut().filter(|_| join.alias.is_some()) {
+            scope.open.pop();
+        }
+    }
+
+    /// What `ask` finds in the scope that a variable belongs to.
+    fn scope_of<T>(&self, variable: &Variable, ask: impl FnOnce(&Scope<'q>) -> Option<T>) -> Option<T> {
+        let scopes = self.scopes.borrow();
+        let place = scopes.len().checked_sub(1 + variable.level as usize)?;
+        ask(&scopes[place])
+    }
+
+    /// The name of a column with that of its table in front of it; and its type, if it is a column of an entry's own.
+    pub(super) fn variable(&self, variable: &Variable) -> Option<(String, SqlType)> {
+        self.scope_of(variable, |scope| {
+            let entry = variable.relation as usize;
+            if let Some((name, oid)) = system_column(variable.attribute) {
+                // A join's alias hides the system columns below it.
+                if scope.names.alias_around(entry, &scope.open).is_some() {
+                    return None;
+                }
+                let alias = quote_identifier(&scope.names.entry(entry)?.alias);
+                return Some((format!("{alias}.{name}"), SqlType::new(oid)));
+            }
+            let column = scope.query?.relations.get(entry)?.columns.get(variable.attribute as usize)?;
+            let [alias, name] = scope.names.column(variable, &scope.open)?;
+            Some((format!("{}.{}", quote_identifier(alias), quote_identifier(name)), column.sql_type))
+        })
+    }
+
+    /// The name of a column that a join has computed of two, which stands in a select list as `*` or a part of it.
+    pub(super) fn merged(&self, expr: &plan::Expr, name: &str) -> String {
+        let mut alias = None;
+        each_variable(expr, &mut |variable| {
+            if alias.is_none() {
+                let around = |scope: &Scope<'_>| {
+                    scope.names.alias_around(variable.relation as usize, &scope.open).map(str::to_owned)
+                };
+                alias = self.scope_of(variable, around);
+            }
+        });
+        let qualifier = alias.map_or_else(String::new, |alias| format!("{}.", quote_identifier(&alias)));
+        format!("{qualifier}{}", quote_identifier(name))
+    }
+
+    /// The name of the item of FROM whose row, as a whole, the expression is.
     pub(super) fn whole_row(&self, row: &plan::Expr) -> Option<String> {
         let (fields, shape) = match &row.kind {
             plan::ExprKind::Row { fields, shape } => (fields, shape),
@@ -89,14 +153,22 @@ impl<'q> Bound<'q> {
         };
         let variables: Vec<Variable> = fields.iter().map(variable_of).collect::<Option<_>>()?;
         let first = variables.first()?;
-        let scopes = self.scopes.borrow();
-        let scope = &scopes[scopes.len().checked_sub(1 + first.level as usize)?];
-        let relation = scope.query?.relations.get(first.relation as usize)?;
-        let columns = || relation.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
-        let is_whole = variables.iter().all(|other| other.level == first.level && other.relation == first.relation)
-            && columns().map(|(place, _)| place as i32).eq(variables.iter().map(|variable| variable.attribute))
-            && columns().map(|(_, column)| column.name.as_str()).eq(shape.fields.iter().map(|(name, _)| name.as_str()));
-        if is_whole { scope.aliases.get(first.relation as usize).cloned() } else { None }
+        if variables.iter().any(|other| other.level != first.level) {
+            return None;
+        }
+        self.scope_of(first, |scope| {
+            // `ROW(t.a, t.b)` has no names of fields.
+            let entry = scope.query?.relations.get(first.relation as usize)?;
+            let is_named =
+                |(name, _): &(String, SqlType)| entry.columns.iter().any(|column| column.name == name.as_str());
+            let is_unnamed =
+                shape.fields.iter().enumerate().all(|(place, (name, _))| *name == format!("f{}", place + 1));
+            let is_row = match scope.names.alias_around(first.relation as usize, &scope.open) {
+                Some(_) => !is_unnamed,
+                None => shape.type_oid != oids::RECORD || shape.fields.iter().all(is_named),
+            };
+            is_row.then(|| scope.names.row(&variables, &scope.open).map(str::to_owned)).flatten()
+        })
     }
 
     /// The query that is being written.
@@ -121,8 +193,34 @@ impl BoundNames<'_, '_> {
     }
 }
 
-/// The names of the system columns, by their numbers from -1 down.
-const SYSTEM_COLUMNS: [&str; 6] = ["ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"];
+/// The names of what a query reads of those around it.
+fn read_outside(query: &Query, scopes: &[Scope<'_>]) -> Vec<String> {
+    let mut read = Vec::new();
+    query.for_each_expr(0, &mut |expr, depth| {
+        binder::for_each_inner(expr, depth, &mut |inner, depth| {
+            let plan::ExprKind::Variable(variable) = &inner.kind else { return };
+            let scope = variable.level.checked_sub(depth + 1).and_then(|up| scopes.iter().rev().nth(up as usize));
+            let Some(scope) = scope else { return };
+            let (entry, names) = (variable.relation as usize, &scope.names);
+            let alias = names.alias_around(entry, &scope.open).map(str::to_owned);
+            read.extend(alias.or_else(|| names.entry(entry).map(|entry| entry.alias.clone())));
+        });
+    });
+    read
+}
+
+/// The name and type of a system column.
+fn system_column(attribute: i32) -> Option<(&'static str, Oid)> {
+    binder::SYSTEM_COLUMNS.iter().find(|(_, number, _)| *number == attribute).map(|(name, _, oid)| (*name, *oid))
+}
+
+/// Visits the columns that an expression itself reads, subqueries aside.
+fn each_variable(expr: &plan::Expr, visit: &mut dyn FnMut(&Variable)) {
+    if let plan::ExprKind::Variable(variable) = &expr.kind {
+        visit(variable);
+    }
+    expr.for_each_child(&mut |child| each_variable(child, visit));
+}
 
 impl Names for BoundNames<'_, '_> {
     fn column(&self, _slot: u32) -> (String, Option<SqlType>) {
@@ -134,20 +232,8 @@ impl Names for BoundNames<'_, '_> {
     }
 
     fn variable(&self, variable: &Variable) -> (String, Option<SqlType>) {
-        let scopes = self.bound.scopes.borrow();
-        let place = scopes.len().checked_sub(1 + variable.level as usize);
-        let scope = place.map(|place| &scopes[place]);
-        let entry = variable.relation as usize;
-        let relation = scope.and_then(|scope| scope.query).and_then(|query| query.relations.get(entry));
-        let alias = scope.and_then(|scope| scope.aliases.get(entry));
-        let (Some(relation), Some(alias)) = (relation, alias) else { return (self.fail(), None) };
-        let alias = quote_identifier(alias);
-        if variable.attribute < 0 {
-            let name = SYSTEM_COLUMNS.get((-variable.attribute - 1) as usize).copied().unwrap_or_default();
-            return (format!("{alias}.{name}"), None);
-        }
-        match relation.columns.get(variable.attribute as usize) {
-            Some(column) => (format!("{alias}.{}", quote_identifier(&column.name)), Some(column.sql_type)),
+        match self.bound.variable(variable) {
+            Some((name, sql_type)) => (name, Some(sql_type)),
             None => (self.fail(), None),
         }
     }
@@ -155,10 +241,13 @@ impl Names for BoundNames<'_, '_> {
     fn subquery(&self, subquery: &plan::Subquery, deparser: &Deparser<'_>) -> String {
         let SubqueryBody::Bound(_) = &subquery.body else { return self.fail() };
         let left = match &subquery.kind {
-            plan::SubqueryKind::Quantified { left, .. } => {
-                let left: Vec<String> = left.iter().map(|expr| deparser.full_text(expr)).collect();
-                if left.len() == 1 { left.concat() } else { format!("({})", left.join(", ")) }
-            }
+            plan::SubqueryKind::Quantified { left, .. } => match left.as_slice() {
+                [left] => deparser.tested_text(left),
+                _ => {
+                    let left: Vec<String> = left.iter().map(|expr| deparser.full_text(expr)).collect();
+                    format!("({})", left.join(", "))
+                }
+            },
             _ => String::new(),
         };
         let Some(written) = self.subqueries.borrow_mut().pop_front() else { return self.fail() };
@@ -181,7 +270,14 @@ impl Names for BoundNames<'_, '_> {
     fn whole_row(&self, row: &plan::Expr) -> Option<String> {
         let alias = self.bound.whole_row(row);
         match &row.kind {
-            plan::ExprKind::Row { .. } if alias.is_none() && row.sql_type.oid != oids::RECORD => Some(self.fail()),
+            // A row of FROM that cannot be named from here.
+            plan::ExprKind::Row { fields, .. }
+                if alias.is_none()
+                    && row.sql_type.oid != oids::RECORD
+                    && fields.iter().all(|field| matches!(field.kind, plan::ExprKind::Variable(_))) =>
+            {
+                Some(self.fail())
+            }
             _ => alias.map(|alias| format!("{}.*", quote_identifier(&alias))),
         }
     }
@@ -248,8 +344,12 @@ fn frame_text(frame: &WindowFrame, deparser: &Deparser<'_>) -> String {
 
 /// An expression that is sorted or grouped by.
 fn sorted_text(expr: &plan::Expr, deparser: &Deparser<'_>) -> String {
+    // Without its type, a constant would be taken for the number of a column, or be refused.
+    if let Some(value) = expr.as_constant() {
+        return format!("{}::{}", deparser.literal(value, expr.sql_type), deparser.type_name(expr.sql_type));
+    }
     let text = deparser.full_text(expr);
-    if is_shown_as_call(expr) { format!("({text})") } else { text }
+    if deparser.wraps_key(expr) { format!("({text})") } else { text }
 }
 
 /// How much of a cast at the top of an expression is shown, and what stands around it.
@@ -283,10 +383,7 @@ impl<'a> Writer<'a> {
             subqueries: RefCell::new(subqueries.into()),
             has_failed: Cell::new(false),
         };
-        let deparser = Deparser::new(bound.view, &names, Qualify::WhereNeeded)
-            .indented()
-            .pretty(self.pretty)
-            .at_level(INDENT + self.indent);
+        let deparser = bound.deparser(&names).pretty(self.pretty).at_level(INDENT + self.indent);
         let text = match shown {
             Shown::Full => deparser.full_text(expr) + &deparser.type_of_row(expr),
             Shown::Plain => deparser.text(expr),
@@ -294,6 +391,24 @@ impl<'a> Writer<'a> {
         };
         let is_whole = !names.has_failed.get() && names.subqueries.borrow().is_empty();
         is_whole.then_some(text)
+    }
+
+    /// Writes an expression as it stands in the text, with the names that its bound form finds for its columns now.
+    pub(super) fn as_written(&mut self, written: &Expr, bound: Option<&plan::Expr>) {
+        let places = self.places_of(bound);
+        let before = std::mem::replace(&mut self.places, places);
+        self.bare(written);
+        self.places = before;
+    }
+
+    /// The columns, rows and subqueries of expressions, by where they stand in the text.
+    pub(super) fn places_of<'e>(&self, exprs: impl IntoIterator<Item = &'e plan::Expr>) -> Places<'a> {
+        let (mut places, Some(bound)) = (Places::default(), self.bound) else { return Places::default() };
+        let Some(query) = bound.innermost() else { return places };
+        for expr in exprs {
+            places.add(expr, bound, query);
+        }
+        places
     }
 
     /// The text of a call in FROM from its bound form.
@@ -304,7 +419,7 @@ impl<'a> Writer<'a> {
             return None;
         }
         let names = BoundNames { writer: self, bound, subqueries: RefCell::default(), has_failed: Cell::new(false) };
-        let deparser = Deparser::new(bound.view, &names, Qualify::WhereNeeded).indented().pretty(self.pretty);
+        let deparser = bound.deparser(&names).pretty(self.pretty);
         let text = deparser.set_call(call);
         (!names.has_failed.get()).then_some(text)
     }
@@ -315,7 +430,7 @@ impl<'a> Writer<'a> {
         let query = bound.innermost()?;
         let spec = query.windows.iter().find(|spec| spec.name.as_ref().is_some_and(|own| own.as_str() == name))?;
         let names = BoundNames { writer: self, bound, subqueries: RefCell::default(), has_failed: Cell::new(false) };
-        let deparser = Deparser::new(bound.view, &names, Qualify::WhereNeeded).indented().pretty(self.pretty);
+        let deparser = bound.deparser(&names).pretty(self.pretty);
         let text = match &spec.frame {
             Some(frame) => window_text(spec, frame, &deparser),
             None if spec.has_own_frame => return None,
@@ -360,10 +475,47 @@ impl<'a> Writer<'a> {
     }
 
     /// The text that `write` writes, on its own.
-    fn piece_of(&self, write: impl FnOnce(&mut Writer<'a>)) -> String {
+    pub(super) fn piece_of(&self, write: impl FnOnce(&mut Writer<'a>)) -> String {
         let mut inner = self.another();
         write(&mut inner);
         inner.into_text()
+    }
+}
+
+/// What the places of expressions that are written as they stand in the text are called now.
+#[derive(Default)]
+pub(super) struct Places<'q> {
+    /// The names of columns and rows; nothing where a place stands for several.
+    pub names: HashMap<tree::Location, Option<String>>,
+    /// The subqueries, in their order.
+    pub subqueries: VecDeque<&'q Query>,
+}
+
+impl<'q> Places<'q> {
+    fn add(&mut self, expr: &plan::Expr, bound: &Bound<'q>, query: &'q Query) {
+        let row = bound.whole_row(expr);
+        let (location, name) = match (&expr.kind, row) {
+            (_, Some(alias)) => {
+                let mut location = None;
+                each_variable(expr, &mut |variable| location = Some(variable.location));
+                (location, Some(format!("{}.*", quote_identifier(&alias))))
+            }
+            (plan::ExprKind::Variable(variable), None) => {
+                (Some(variable.location), bound.variable(variable).map(|(name, _)| name))
+            }
+            (kind, None) => {
+                if let plan::ExprKind::Subquery(subquery) = kind {
+                    self.subqueries.extend(find_subquery(query, subquery.id));
+                }
+                return expr.for_each_child(&mut |child| self.add(child, bound, query));
+            }
+        };
+        if let Some(location) = location.filter(|location| *location >= 0) {
+            let known = self.names.entry(location).or_insert_with(|| name.clone());
+            if *known != name {
+                *known = None;
+            }
+        }
     }
 }
 
@@ -453,5 +605,5 @@ fn collect<'e>(expr: &'e Expr, found: &mut Vec<&'e crate::tree::Subquery>) -> bo
 
 /// Whether a call is shown in words that its bound form does not keep.
 fn has_lost_words(call: &FunctionCall) -> bool {
-    call.within_group || call.variadic || call.sql_syntax && call.name.name.as_str() != "extract"
+    call.variadic || call.sql_syntax && call.name.name.as_str() != "extract"
 }

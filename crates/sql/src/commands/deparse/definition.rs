@@ -1,5 +1,6 @@
 //! Definitions of constraints, indexes and views, as `pg_get_constraintdef` and its kin show them.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::Result;
@@ -9,17 +10,18 @@ use engine::catalog::{
 
 use super::bound::Bound;
 use super::expr::{Deparser, NoNames, Qualify, TableNames, sort_suffix};
-use super::query::{QueryNames, WrittenNames};
-use crate::binder::{self, DefinitionUse, Parameters, definition_type};
+use super::naming::Catalogs;
+use super::query::{QueryNames, TableText, dotted, written_type};
+use crate::binder::{self, DefinitionUse, Parameters, Resolved, definition_type};
 use crate::catalogs::builtin;
 use crate::commands::ddl::{bind_stored, bind_stored_value};
 use crate::commands::dependencies::relation;
 use crate::commands::user_type::{ValueOf, bound_check};
-use crate::parser::{self, ParseOptions};
+use crate::parser;
 use crate::plan::ExprKind;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, quote_identifier};
-use crate::tree::{Name, QualifiedName, Query, QueryBody, Statement, TableReference, TypeName};
+use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, Statement, TableReference, TypeName};
 use crate::types::{CatalogLookup, SqlType, collation};
 
 /// What a stored expression is.
@@ -283,19 +285,17 @@ pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) ->
 /// Interrupts (57014, fatal errors) and 53200.
 pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> Result<Option<String>> {
     let (Some(text), true) = (&view.view_query, view.kind != RelationKind::Table) else { return Ok(None) };
-    let statements = parser::if_readable(parser::parse(text, ParseOptions::default()))?;
-    let statement = statements.and_then(|mut statements| statements.pop());
-    let shown = match statement.map(|tree| tree.statement) {
-        Some(Statement::Select(mut query)) => {
+    let shown = match parser::if_readable(parser::parse_stored_query(text))? {
+        Some(mut query) => {
             let catalog = state.catalog();
-            let names = ShownNames { state, view: catalog.clone(), text };
             // ORDER BY may name columns as they were called in the query.
-            let bound = bound_query(state, &Arc::new(view.clone()), text, &query)?;
+            let (bound, resolved) = bound_query(state, &Arc::new(view.clone()), text, &query)?;
+            let names = ShownNames { state, view: catalog.clone(), text, resolved };
             name_columns(&mut query, view);
-            let sides = Bound::new(&catalog);
+            let sides = Bound::new(Catalogs { before: &catalog, now: &catalog, qualify: Qualify::WhereNeeded });
             super::query::written(&query, &names, pretty, bound.as_ref().map(|query| (&sides, query)))
         }
-        _ => text.clone(),
+        None => text.clone(),
     };
     Ok(Some(format!("{shown};")))
 }
@@ -306,13 +306,16 @@ fn bound_query(
     view: &Arc<TableDef>,
     text: &str,
     query: &Query,
-) -> Result<Option<crate::binder::Query>> {
+) -> Result<(Option<crate::binder::Query>, Resolved)> {
     let statement = Statement::Select(Box::new(query.clone()));
+    let resolved = RefCell::default();
     let bound = Environment::new(state, &state.catalog())
         .for_query_of(view)
+        .taking_down(&resolved)
         .leaving_views_closed()
         .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
-    Ok(parser::if_readable(bound)?.flatten().map(|bound| bound.query))
+    let bound = parser::if_readable(bound)?.flatten().map(|bound| bound.query);
+    Ok((bound, resolved.into_inner()))
 }
 
 /// Gives the columns of a query the names that the view's columns have.
@@ -337,10 +340,11 @@ struct ShownNames<'a> {
     view: CatalogView,
     /// The stored query.
     text: &'a str,
+    resolved: Resolved,
 }
 
 impl QueryNames for ShownNames<'_> {
-    fn table(&self, reference: &TableReference) -> String {
+    fn table(&self, reference: &TableReference, is_hidden: &dyn Fn(&str) -> bool) -> TableText {
         let name = &reference.name;
         let oid = |schema: Option<&str>| self.view.relation(schema, &name.name).map(|found| found.oid());
         let schema = name.schema.as_deref();
@@ -348,18 +352,18 @@ impl QueryNames for ShownNames<'_> {
             Some(found) => oid(None) == Some(found),
             None => schema == Some("pg_catalog"),
         };
-        if !is_visible {
-            return WrittenNames.table(reference);
+        let own = name.name.to_string();
+        if is_visible && !is_hidden(&name.name) {
+            return TableText { text: quote_identifier(&own), own };
         }
-        let name = QualifiedName { schema: None, ..name.clone() };
-        WrittenNames.table(&TableReference { name, ..reference.clone() })
+        TableText { text: dotted(name), own }
     }
 
     fn function(&self, name: &QualifiedName) -> String {
         let first = self.view.user_functions(None, &name.name).into_iter().next();
         match (&name.schema, first) {
             (Some(schema), Some(found)) if found.schema == schema.as_str() => quote_identifier(&name.name),
-            _ => WrittenNames.function(name),
+            _ => dotted(name),
         }
     }
 
@@ -367,7 +371,11 @@ impl QueryNames for ShownNames<'_> {
         let environment = Environment::new(self.state, &self.view);
         match environment.with_context(self.text, |context| definition_type(context, name)) {
             Ok(sql_type) => Deparser::new(&self.view, &NoNames, Qualify::WhereNeeded).type_name(sql_type),
-            Err(_) => WrittenNames.type_name(name),
+            Err(_) => written_type(name),
         }
+    }
+
+    fn star_width(&self, location: Location) -> Option<usize> {
+        self.resolved.stars.get(&location).copied()
     }
 }

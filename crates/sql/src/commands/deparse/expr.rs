@@ -138,6 +138,12 @@ impl<'a> Deparser<'a> {
         self
     }
 
+    /// Whether parentheses stand around a key of ORDER BY or GROUP BY.
+    pub fn wraps_key(&self, expr: &Expr) -> bool {
+        let is_name = matches!(expr.kind, ExprKind::Variable(_) | ExprKind::Column(_));
+        is_shown_as_call(expr) || self.pretty && !is_name && self.names.whole_row(expr).is_none()
+    }
+
     /// With the arguments that calls leave to their defaults, as a plan has them.
     #[must_use]
     pub fn with_defaults(mut self) -> Deparser<'a> {
@@ -177,6 +183,13 @@ impl<'a> Deparser<'a> {
     pub fn full_text(&self, expr: &Expr) -> String {
         let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
         out.expr(expr, true);
+        out.text
+    }
+
+    /// The text of an expression to the left of IN and the like.
+    pub fn tested_text(&self, expr: &Expr) -> String {
+        let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
+        out.part(expr, Place::Test, true);
         out.text
     }
 
@@ -226,13 +239,8 @@ impl<'a> Deparser<'a> {
 
     /// What a `reg*` value names, as its type would print it.
     fn reg_text(&self, value: &Value, oid: Oid) -> String {
-        if self.qualify == Qualify::Always
-            && oid == oids::REGCLASS
-            && let Value::Oid(object) = value
-            && let Some(found) = self.view.catalog().object(Oid(*object))
-        {
-            let schema = self.view.schema_name(found.schema());
-            return format!("{}.{}", quote_identifier(&schema), quote_identifier(found.name()));
+        if self.qualify == Qualify::Always {
+            return types::shown_string(value, oid, &self.format, &self.view.without_path());
         }
         types::shown_string(value, oid, &self.format, self.view)
     }
@@ -571,9 +579,10 @@ impl Writer<'_, '_> {
             ExprKind::Constant(value) if cast.input.sql_type == SqlType::new(target.oid) => {
                 self.constant(value, cast.input.sql_type, false);
             }
+            ExprKind::Row { .. } if cast.input.sql_type == target => self.expr(&cast.input, false),
             _ => {
                 self.open();
-                self.part(&cast.input, Place::Cast, false);
+                self.part(&cast.input, Place::Cast, self.is_recast(&cast.input));
                 // A cast right behind ARRAY[...] is one of its elements when the text is read again.
                 if self.deparser.qualify == Qualify::Always && matches!(cast.input.kind, ExprKind::Array { .. }) {
                     let own = self.deparser.type_name(cast.input.sql_type);
@@ -584,6 +593,23 @@ impl Writer<'_, '_> {
         }
         let name = self.deparser.type_name(target);
         self.push(&format!("::{name}"));
+    }
+
+    /// Whether a column stands for a value of another type, which was written: `tableoid::regclass`. What a domain is over, and text for
+    /// varchar, is taken without a word.
+    fn is_recast(&self, column: &Expr) -> bool {
+        let names = self.deparser.names;
+        let own = match &column.kind {
+            ExprKind::Variable(variable) => names.variable(variable).1,
+            ExprKind::Column(slot) => names.column(*slot).1,
+            _ => None,
+        };
+        own.is_some_and(|own| {
+            let wanted = column.sql_type.oid;
+            own.oid != wanted
+                && types::base_type(self.deparser.view, own).oid != wanted
+                && (own.oid, wanted) != (oids::VARCHAR, oids::TEXT)
+        })
     }
 
     fn quantified(&mut self, quantified: &Quantified) {
@@ -638,25 +664,38 @@ impl Writer<'_, '_> {
         if call.distinct {
             self.push("DISTINCT ");
         }
-        self.aggregated(&call.arguments, call.function.arguments);
-        if !call.order.is_empty() {
-            self.push(" ORDER BY ");
-            for (number, key) in call.order.iter().enumerate() {
-                if number > 0 {
-                    self.push(", ");
-                }
-                // A key that is one of the arguments is shown as that is, with its cast.
-                let argument = call.arguments.iter().position(|argument| crate::binder::same(argument, &key.expr));
-                let declared = argument.and_then(|place| call.function.arguments.get(place));
-                let is_call = is_shown_as_call(&key.expr);
-                self.push(if is_call { "(" } else { "" });
-                self.operand(&key.expr, declared.copied().unwrap_or(Oid::INVALID), Place::Argument);
-                self.push(if is_call { ")" } else { "" });
-                self.push(sort_suffix(key.descending, key.nulls_first));
+        if call.function.direct_arguments.is_some() {
+            let direct = &call.arguments[..call.direct_count()];
+            if !direct.is_empty() {
+                self.aggregated(direct, call.function.arguments);
+            }
+            self.push(") WITHIN GROUP (ORDER BY ");
+            self.aggregate_order(call);
+        } else {
+            self.aggregated(&call.arguments, call.function.arguments);
+            if !call.order.is_empty() {
+                self.push(" ORDER BY ");
+                self.aggregate_order(call);
             }
         }
         self.push(")");
         self.filter(call.filter.as_ref());
+    }
+
+    fn aggregate_order(&mut self, call: &AggregateCall) {
+        for (number, key) in call.order.iter().enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            // A key that is one of the arguments is shown as that is, with its cast.
+            let argument = call.arguments.iter().position(|argument| crate::binder::same(argument, &key.expr));
+            let declared = argument.and_then(|place| call.function.arguments.get(place));
+            let is_wrapped = self.deparser.wraps_key(&key.expr);
+            self.push(if is_wrapped { "(" } else { "" });
+            self.operand(&key.expr, declared.copied().unwrap_or(Oid::INVALID), Place::Argument);
+            self.push(if is_wrapped { ")" } else { "" });
+            self.push(sort_suffix(key.descending, key.nulls_first));
+        }
     }
 
     /// The arguments of an aggregate.
@@ -755,9 +794,11 @@ fn stands_alone(expr: &Expr, place: Place<'_>) -> bool {
             }
             (Some(_), _) => is_logical,
         },
-        ExprKind::IsNull(_) | ExprKind::IsNotNull(_) | ExprKind::IsTruth { .. } | ExprKind::IsDistinct { .. } => {
-            is_logical
-        }
+        ExprKind::IsNull(_)
+        | ExprKind::IsNotNull(_)
+        | ExprKind::IsTruth { .. }
+        | ExprKind::IsDistinct { .. }
+        | ExprKind::Subquery(_) => is_logical,
         ExprKind::Quantified(_) => false,
         ExprKind::And(_) | ExprKind::Not(_) => matches!(place, Place::And | Place::Or),
         ExprKind::Or(_) => matches!(place, Place::Or),

@@ -3,7 +3,8 @@
 //! Two kinds of trees are written:
 //! - **bound expressions** ([`Deparser`]): defaults, checks, index expressions, and what EXPLAIN shows. Every literal
 //!   carries its type and every operator its parentheses, so that the text means the same when it is read again.
-//! - **queries as written** ([`query_text`]): views. Names are completed with their schemas.
+//! - **stored queries** ([`query_text`]): those of views. The clauses are laid out as they were written, and what stands in them comes from
+//!   what it was bound to. Tables and columns are called by the names that they have now.
 //!
 //! What is stored is written with [`Qualify::Always`], so that it does not depend on the search path it will be read
 //! under; what is shown is written with [`Qualify::WhereNeeded`].
@@ -12,6 +13,8 @@ mod bound;
 mod call;
 mod definition;
 mod expr;
+mod from;
+mod naming;
 mod query;
 mod tree_expr;
 
@@ -20,7 +23,8 @@ pub use definition::{
     stored_expression, stored_value, view_definition,
 };
 pub use expr::{Deparser, Names, NoNames, Qualify, TableNames, sort_suffix};
-pub use query::{KnownLiteral, QueryNames, WrittenNames, query_text};
+pub use query::{KnownLiteral, QueryNames, TableText, query_text, visit_names};
+pub(super) use query::{dotted, written_type};
 
 /// `text` as PostgreSQL writes constants within expressions: backslashes stand as they are.
 fn plain_literal(text: &str) -> String {

@@ -2,31 +2,23 @@
 
 use std::cell::RefCell;
 
-use super::bound::{Bound, Shown};
-use super::expr::sort_suffix;
+use super::bound::{Bound, Places, Shown};
+use super::expr::{Qualify, sort_suffix};
+use super::naming::Catalogs;
 use crate::binder::{self, column_name};
 use crate::plan;
-use crate::session::quote_identifier;
+use crate::session::{CatalogView, quote_identifier};
 use crate::tree::{
-    Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, FromItem, GroupItem, Join, JoinType, Literal,
-    Location, LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy,
-    SortDirection, TableReference, Target, TypeName,
+    Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, GroupItem, Indirection, Literal, Location,
+    LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection,
+    TableReference, Target, TypeName,
 };
 
 /// What the objects that a query names are called in its text.
 pub trait QueryNames {
-    /// A table, with its alias. Common table expressions are not asked for.
-    fn table(&self, reference: &TableReference) -> String {
-        let mut text = if reference.only { "ONLY ".to_owned() } else { String::new() };
-        text.push_str(&dotted(&reference.name));
-        if let Some(alias) = &reference.alias {
-            text.push_str(&alias_text(alias));
-        }
-        text
-    }
-
-    /// A subquery, a function in FROM, a join or a common table expression is called so.
-    fn alias(&self, _name: &Name) {}
+    /// A table, without its alias; `is_hidden` says of a bare name that a common table expression has it. Common table expressions are
+    /// not asked for.
+    fn table(&self, reference: &TableReference, is_hidden: &dyn Fn(&str) -> bool) -> TableText;
 
     /// A function.
     fn function(&self, name: &QualifiedName) -> String {
@@ -35,29 +27,6 @@ pub trait QueryNames {
 
     /// A type, with modifiers.
     fn type_name(&self, name: &TypeName) -> String;
-
-    /// What the column named at this place of the text is a column of, and its name, if that is known.
-    fn column(&self, _location: Location) -> Option<&[Name; 2]> {
-        None
-    }
-
-    /// The new name of a relation that the query reads under its own name, if it has one.
-    fn relation(&self, _name: &Name) -> Option<&Name> {
-        None
-    }
-
-    /// The same, of the relation whose row as a whole is named at this place of the text.
-    fn row(&self, _location: Location, _name: &Name) -> Option<&Name> {
-        None
-    }
-
-    /// What the column named at this place of the text is called from now on, if that is another name.
-    fn renamed(&self, _location: Location) -> Option<&Name> {
-        None
-    }
-
-    /// A join is about to be written.
-    fn join(&self, _join: &Join) {}
 
     /// The quoted literal at this place of the text as a value of its type, and the type, if they are known.
     fn literal(&self, _location: Location) -> Option<KnownLiteral> {
@@ -74,10 +43,18 @@ pub trait QueryNames {
         false
     }
 
-    /// The columns that a NATURAL join compares, if that is known.
-    fn natural(&self, _location: Location) -> Option<&[Name]> {
+    /// How many columns the `*` at this place of the text stands for, if that is known.
+    fn star_width(&self, _location: Location) -> Option<usize> {
         None
     }
+}
+
+/// How a table is named.
+pub struct TableText {
+    /// As FROM names it.
+    pub text: String,
+    /// What its columns are called columns of, unless an alias is given.
+    pub own: String,
 }
 
 /// A literal of a known type.
@@ -90,18 +67,14 @@ pub struct KnownLiteral {
     pub needs_type: bool,
 }
 
-/// Names as they were written; types without their modifiers.
-pub struct WrittenNames;
-
-impl QueryNames for WrittenNames {
-    fn type_name(&self, name: &TypeName) -> String {
-        let mut text = match &name.schema {
-            Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(&name.name)),
-            None => quote_identifier(&name.name),
-        };
-        (0..name.array_dimensions).for_each(|_| text.push_str("[]"));
-        text
-    }
+/// The name of a type as it was written, without its modifiers.
+pub(in crate::commands) fn written_type(name: &TypeName) -> String {
+    let mut text = match &name.schema {
+        Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(&name.name)),
+        None => quote_identifier(&name.name),
+    };
+    (0..name.array_dimensions).for_each(|_| text.push_str("[]"));
+    text
 }
 
 /// A dotted name, each part quoted if need be.
@@ -122,9 +95,21 @@ pub(in crate::commands) fn alias_text(alias: &Alias) -> String {
     text
 }
 
-/// The text of a query, to be stored: with all parentheses.
-pub fn query_text(query: &Query, names: &dyn QueryNames) -> String {
-    written(query, names, false, None)
+/// Names the objects of a query, as far as its text alone tells them; what is written is of no use.
+pub fn visit_names(query: &Query, names: &dyn QueryNames) {
+    written(query, names, false, None);
+}
+
+/// The text of a query, to be stored: with all parentheses. It was bound in the catalog `before`; `now` tells the names that things have.
+pub fn query_text(
+    query: &Query,
+    names: &dyn QueryNames,
+    bound: &binder::Query,
+    before: &CatalogView,
+    now: &CatalogView,
+) -> String {
+    let sides = Bound::new(Catalogs { before, now, qualify: Qualify::Always });
+    written(query, names, false, Some((&sides, bound)))
 }
 
 /// The text of a query; with no more parentheses than a reader needs, if `pretty`. Where it is known what the query was bound to, as
@@ -147,6 +132,7 @@ pub(super) fn written<'a>(
         are_names_visible: true,
         leaf: 0,
         parts: None,
+        places: Places::default(),
     };
     writer.query(query);
     writer.text
@@ -160,13 +146,6 @@ fn unnamed(item: &Expr, query: &Query, target: u32) -> Expr {
     }
 }
 
-/// ` alias(column, ...)` of functions in FROM, which are always shown with one.
-fn relation_alias(relation: &binder::Relation, renamed: Option<&str>) -> String {
-    let columns = relation.columns.iter().filter(|column| !column.dropped).map(|column| column.name.clone());
-    let name = renamed.map_or_else(|| relation.alias.clone(), Name::new);
-    alias_text(&Alias { name, columns: columns.collect() })
-}
-
 /// How much further an inner query is indented.
 pub(super) const INDENT: usize = 8;
 
@@ -178,19 +157,21 @@ pub(super) struct Writer<'a> {
     /// How far the query is indented.
     pub(super) indent: usize,
     /// Common table expressions in scope: their names hide tables.
-    ctes: RefCell<Vec<Name>>,
+    pub(super) ctes: RefCell<Vec<Name>>,
     /// The bound form of the query, if that is known.
     pub(super) bound: Option<&'a Bound<'a>>,
     /// The bound form of the query that is written next.
     pub(super) next: Option<&'a binder::Query>,
     /// The bound form of the item of FROM that is written next.
-    next_join: Option<&'a binder::FromItem>,
+    pub(super) next_join: Option<&'a binder::FromItem>,
     /// Whether the columns of the query that is written next can be named by others.
     pub(super) are_names_visible: bool,
     /// How many entries of the range table have been written.
     leaf: usize,
     /// The two terms of a recursive query, which are bound one by one.
     parts: Option<(&'a binder::Query, &'a binder::Query)>,
+    /// What the expression that is written as it stands in the text names.
+    pub(super) places: Places<'a>,
 }
 
 impl<'a> Writer<'a> {
@@ -208,6 +189,7 @@ impl<'a> Writer<'a> {
             are_names_visible: true,
             leaf: 0,
             parts: None,
+            places: Places::default(),
         }
     }
 
@@ -217,22 +199,26 @@ impl<'a> Writer<'a> {
     }
 
     /// An expression, from what it was bound to if that is known.
-    fn shown(&mut self, written: &Expr, bound: Option<&plan::Expr>, shown: Shown) {
-        // A column's name says all, that of a merged one more than its value.
-        let is_variable = bound.is_some_and(|bound| matches!(bound.kind, plan::ExprKind::Variable(_)));
-        let is_name = match written.kind {
-            ExprKind::Column(_) => !is_variable && !self.is_whole_row(bound),
-            ExprKind::Star(_) => !self.is_whole_row(bound),
-            _ => false,
-        };
-        let text = bound.filter(|_| !is_name).and_then(|bound| self.bound_text(written, bound, shown));
+    pub(super) fn shown(&mut self, written: &Expr, bound: Option<&plan::Expr>, shown: Shown) {
+        let text = bound.and_then(|bound| self.text_of(written, bound, shown));
         match text {
-            Some(text) if text.starts_with('\n') => {
-                self.end_line();
-                self.text.push_str(&text[1..]);
-            }
-            Some(text) => self.text.push_str(&text),
-            None => self.bare(written),
+            Some(text) => self.push(&text),
+            None => self.as_written(written, bound),
+        }
+    }
+
+    /// The text of an expression from what it was bound to, unless its words say more.
+    fn text_of(&self, written: &Expr, bound: &plan::Expr, shown: Shown) -> Option<String> {
+        let is_merged = match &bound.kind {
+            // Function notation: a call whose argument is the row.
+            plan::ExprKind::Call(call) => !call.arguments.iter().any(|argument| self.is_whole_row(Some(argument))),
+            plan::ExprKind::Set(_) | plan::ExprKind::Variable(_) => false,
+            _ => !self.is_whole_row(Some(bound)),
+        };
+        // The name of a column that a join has computed says more than how.
+        match written.kind {
+            ExprKind::Column(_) if is_merged => None,
+            _ => self.bound_text(written, bound, shown),
         }
     }
 
@@ -242,17 +228,13 @@ impl<'a> Writer<'a> {
         name().is_some()
     }
 
-    /// The name of the entry of the range table that is written next.
-    fn next_alias(&self) -> Option<String> {
-        self.bound.and_then(|bound| bound.alias(self.leaf))
+    /// The number of the entry of the range table that is written next, and the entry.
+    pub(super) fn next_relation(&mut self) -> (usize, Option<&'a binder::Relation>) {
+        let number = self.leaf;
+        self.leaf += 1;
+        (number, self.bound_query().and_then(|query| query.relations.get(number)))
     }
 
-    /// The entry of the range table that is written next.
-    fn next_relation(&mut self) -> Option<&'a binder::Relation> {
-        let relation = self.bound_query().and_then(|query| query.relations.get(self.leaf));
-        self.leaf += 1;
-        relation
-    }
     pub(super) fn push(&mut self, text: &str) {
         match text.strip_prefix('\n') {
             Some(rest) => {
@@ -307,7 +289,7 @@ impl<'a> Writer<'a> {
     pub(super) fn query(&mut self, query: &Query) {
         let (next, leaf) = (self.next.take(), std::mem::take(&mut self.leaf));
         if let Some(bound) = self.bound {
-            bound.enter(next);
+            bound.enter(query, next);
         }
         self.body(query);
         if let Some(bound) = self.bound {
@@ -356,7 +338,9 @@ impl<'a> Writer<'a> {
             }
             QueryBody::SetOperation { operator, all, left, right } => {
                 self.are_names_visible = are_names_visible;
-                self.set_operand(left, parts.map(|(anchor, _)| anchor));
+                let is_alike = matches!(&left.body, QueryBody::SetOperation { operator: inner, all: inner_all, .. }
+                    if inner == operator && inner_all == all);
+                self.set_operand(left, parts.map(|(anchor, _)| anchor), is_alike);
                 self.line(match operator {
                     SetOperator::Union => "\nUNION",
                     SetOperator::Intersect => "\nINTERSECT",
@@ -364,7 +348,7 @@ impl<'a> Writer<'a> {
                 });
                 self.line(if *all { " ALL\n" } else { "\n" });
                 self.are_names_visible = self.bound.is_none();
-                self.set_operand(right, parts.map(|(_, recursive)| recursive));
+                self.set_operand(right, parts.map(|(_, recursive)| recursive), false);
                 self.are_names_visible = true;
             }
         }
@@ -396,10 +380,7 @@ impl<'a> Writer<'a> {
                 LockStrength::Update => "\n FOR UPDATE",
             });
             if !lock.tables.is_empty() {
-                let called = |table: &QualifiedName| match self.names.relation(&table.name) {
-                    Some(name) => quote_identifier(name),
-                    None => dotted(table),
-                };
+                let called = |table: &QualifiedName| self.alias_of(table).unwrap_or_else(|| dotted(table));
                 let tables: Vec<String> = lock.tables.iter().map(called).collect();
                 self.push(&format!(" OF {}", tables.join(", ")));
             }
@@ -410,6 +391,12 @@ impl<'a> Writer<'a> {
             });
         }
         self.ctes.borrow_mut().truncate(outer);
+    }
+
+    /// What a table of FROM is called, of which the text has the name that it had when it was bound.
+    fn alias_of(&self, table: &QualifiedName) -> Option<String> {
+        let place = self.bound_query()?.relations.iter().position(|relation| relation.alias == table.name)?;
+        self.bound?.names(|names| Some(quote_identifier(&names.entry(place)?.alias)))
     }
 
     /// A number of rows.
@@ -426,7 +413,14 @@ impl<'a> Writer<'a> {
             let is_plain = |item: &SortBy| !matches!(item.direction, SortDirection::Using(_));
             bound.order.len() == query.order.len() && query.order.iter().all(is_plain)
         });
-        let Some(bound) = bound else { return self.sort_list(&query.order) };
+        let Some(bound) = bound else {
+            let exprs = self.bound_query().map_or(&[][..], |query| &query.targets).iter().map(|target| &target.expr);
+            let places = self.places_of(exprs);
+            let before = std::mem::replace(&mut self.places, places);
+            self.sort_list(&query.order);
+            self.places = before;
+            return;
+        };
         for (number, (item, key)) in query.order.iter().zip(&bound.order).enumerate() {
             if number > 0 {
                 self.push(", ");
@@ -434,10 +428,10 @@ impl<'a> Writer<'a> {
             match bound.targets.get(key.target as usize) {
                 Some(_) if bound.set_operation.is_some() => self.push(&(key.target + 1).to_string()),
                 Some(target) => {
-                    let text = self.bound_text(&unnamed(&item.expr, query, key.target), &target.expr, Shown::Sorted);
-                    match text {
+                    let named = unnamed(&item.expr, query, key.target);
+                    match self.text_of(&named, &target.expr, Shown::Sorted) {
                         Some(text) => self.push(&text),
-                        None => self.bare(&item.expr),
+                        None => self.as_written(&item.expr, Some(&target.expr)),
                     }
                 }
                 None => self.bare(&item.expr),
@@ -446,8 +440,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// An operand of a set operation: in parentheses where it is more than a select.
-    fn set_operand(&mut self, query: &Query, part: Option<&'a binder::Query>) {
+    /// An operand of a set operation: in parentheses where it is more than a select, or than the same operation before (`is_alike`).
+    fn set_operand(&mut self, query: &Query, part: Option<&'a binder::Query>, is_alike: bool) {
         let is_leaf = !matches!(query.body, QueryBody::SetOperation { .. })
             || query.with.is_some()
             || !query.order.is_empty()
@@ -456,12 +450,15 @@ impl<'a> Writer<'a> {
         if let Some(part) = part {
             self.next = Some(part);
         } else if is_leaf {
-            self.next = self.next_relation().and_then(|leaf| match &leaf.kind {
+            self.next = self.next_relation().1.and_then(|leaf| match &leaf.kind {
                 binder::RelationKind::Subquery(query) => Some(&**query),
                 _ => None,
             });
         } else {
             // Its leaves are those of the query around it.
+            if is_alike {
+                return self.body(query);
+            }
             self.push("(");
             self.body(query);
             return self.push(")");
@@ -481,7 +478,6 @@ impl<'a> Writer<'a> {
     }
 
     fn common_table_expression(&mut self, cte: &CommonTableExpression) {
-        self.names.alias(&cte.name);
         self.name(&cte.name);
         if !cte.columns.is_empty() {
             let columns: Vec<String> = cte.columns.iter().map(|column| quote_identifier(column)).collect();
@@ -544,14 +540,8 @@ impl<'a> Writer<'a> {
                 self.push(") ");
             }
         }
+        self.targets(&select.targets, are_names_visible);
         let bound = self.bound_query();
-        for (number, target) in select.targets.iter().enumerate() {
-            if number > 0 {
-                self.line(",\n    ");
-            }
-            let entry = bound.and_then(|query| query.output().nth(number));
-            self.target(target, entry.map(|entry| &entry.expr), are_names_visible);
-        }
         for (number, item) in select.from.iter().enumerate() {
             self.line(if number > 0 { ",\n    " } else { "\n   FROM " });
             self.next_join = bound.and_then(|query| query.from.get(number));
@@ -578,7 +568,15 @@ impl<'a> Writer<'a> {
             self.push(" AS ");
             match self.bound_window(window.name.as_deref().unwrap_or_default()).filter(|_| window.base.is_none()) {
                 Some(text) => self.push(&text),
-                None => self.window(window),
+                None => {
+                    let specs = bound.map_or(&[][..], |query| &query.windows).iter();
+                    let exprs =
+                        specs.flat_map(|spec| spec.partition.iter().chain(spec.order.iter().map(|key| &key.expr)));
+                    let places = self.places_of(exprs);
+                    let before = std::mem::replace(&mut self.places, places);
+                    self.window(window);
+                    self.places = before;
+                }
             }
         }
     }
@@ -592,12 +590,7 @@ impl<'a> Writer<'a> {
         let item = |(written, place): (&Expr, &u32)| {
             let target = query.targets.get(*place as usize)?;
             let written = select.targets.get(*place as usize).map_or(written, |target| &target.expr);
-            match written.kind {
-                ExprKind::Column(_) if !self.is_whole_row(Some(&target.expr)) => {
-                    Some(self.another().piece(|writer| writer.bare(written)))
-                }
-                _ => self.bound_text(written, &target.expr, Shown::Sorted),
-            }
+            Some(self.piece_of(|writer| writer.shown(written, Some(&target.expr), Shown::Sorted)))
         };
         let items: Option<Vec<String>> = exprs.iter().zip(places).map(item).collect();
         items.map(|items| items.join(", "))
@@ -615,15 +608,10 @@ impl<'a> Writer<'a> {
                     Some(target) => &target.expr,
                     None => expr,
                 };
-                match written.kind {
-                    ExprKind::Column(_) if !self.is_whole_row(Some(bound)) => {
-                        Some(self.another().piece(|writer| writer.bare(written)))
-                    }
-                    _ => {
-                        let bare = || format!("({})", self.another().piece(|writer| writer.bare(written)));
-                        Some(self.bound_text(written, bound, Shown::Sorted).unwrap_or_else(bare))
-                    }
-                }
+                Some(self.text_of(written, bound, Shown::Sorted).unwrap_or_else(|| {
+                    let text = self.piece_of(|writer| writer.as_written(written, Some(bound)));
+                    if matches!(written.kind, ExprKind::Column(_)) { text } else { format!("({text})") }
+                }))
             }
             _ => None,
         };
@@ -631,17 +619,63 @@ impl<'a> Writer<'a> {
         items.map(|items| items.join(", "))
     }
 
-    fn target(&mut self, target: &Target, bound: Option<&plan::Expr>, is_visible: bool) {
+    /// The select list, with `*` written out where it is known what it stands for.
+    fn targets(&mut self, targets: &[Target], are_names_visible: bool) {
+        let mut entries = self.bound_query().map(|query| query.output());
+        let mut number = 0;
+        for target in targets {
+            let is_star = match &target.expr.kind {
+                ExprKind::Star(_) => true,
+                ExprKind::Indirection { steps, .. } => matches!(steps.last(), Some(Indirection::Star)),
+                _ => false,
+            };
+            let width = if is_star { self.names.star_width(target.expr.location) } else { None };
+            for _ in 0..width.unwrap_or(1) {
+                if number > 0 {
+                    self.line(",\n    ");
+                }
+                number += 1;
+                match entries.as_mut().and_then(Iterator::next) {
+                    Some(entry) if width.is_some() => self.part_of_star(target, entry),
+                    entry => self.target(target, entry, are_names_visible),
+                }
+            }
+        }
+    }
+
+    /// One of the columns that `*` stands for.
+    fn part_of_star(&mut self, star: &Target, entry: &binder::TargetEntry) {
+        let name = &entry.column.name;
+        let is_variable = matches!(entry.expr.kind, plan::ExprKind::Variable(_));
+        let text = match star.expr.kind {
+            ExprKind::Star(_) if !is_variable => self.bound.map(|bound| bound.merged(&entry.expr, name)),
+            ExprKind::Star(_) => self.bound_text(&Expr::new(ExprKind::Default, -1), &entry.expr, Shown::Full),
+            _ => self.bound_text(&star.expr, &entry.expr, Shown::Full),
+        };
+        let text = text.unwrap_or_default();
+        self.push(&text);
+        let name = quote_identifier(name);
+        if text != name && !(is_variable && text.ends_with(&format!(".{name}"))) {
+            self.push(&format!(" AS {name}"));
+        }
+    }
+
+    fn target(&mut self, target: &Target, entry: Option<&binder::TargetEntry>, is_visible: bool) {
         let start = self.text.len();
+        let bound = entry.map(|entry| &entry.expr);
         self.shown(&target.expr, bound, Shown::Full);
         let name = target.name.clone().unwrap_or_else(|| column_name(&target.expr));
+        let written = &self.text[start..];
+        let is_name = match (&target.expr.kind, bound) {
+            (ExprKind::Column(_), None) => true,
+            (ExprKind::Column(_), Some(bound)) => !self.is_whole_row(Some(bound)),
+            (_, Some(bound)) => matches!(bound.kind, plan::ExprKind::Variable(_)),
+            _ => false,
+        };
+        let quoted = quote_identifier(&name);
         let says_so_itself = match &target.expr.kind {
-            _ if self.is_whole_row(bound) => false,
-            ExprKind::Column(parts) => self.names.renamed(target.expr.location).or(parts.last()) == Some(&name),
             ExprKind::Star(_) => true,
-            _ if bound.is_some_and(|bound| matches!(bound.kind, plan::ExprKind::Variable(_))) => {
-                self.text[start..].ends_with(&format!(".{}", quote_identifier(&name)))
-            }
+            _ if is_name => written == quoted || written.ends_with(&format!(".{quoted}")),
             _ => name == "?column?" && (!is_visible || self.bound.is_none() && target.name.is_none()),
         };
         if !says_so_itself {
@@ -671,195 +705,6 @@ impl<'a> Writer<'a> {
             self.push(name);
             self.group_items(inner);
             self.push(")");
-        }
-    }
-
-    fn from_item(&mut self, item: &FromItem) {
-        match item {
-            FromItem::Table(reference) => {
-                let renamed = self.next_alias();
-                let renamed = renamed.filter(|name| {
-                    reference.alias.as_ref().map_or(&reference.name.name, |alias| &alias.name).as_str() != name
-                });
-                let renamed = renamed.map(|name| TableReference {
-                    alias: Some(Alias {
-                        name: Name::new(&name),
-                        columns: reference.alias.as_ref().map(|alias| alias.columns.clone()).unwrap_or_default(),
-                    }),
-                    ..reference.clone()
-                });
-                let reference = renamed.as_ref().unwrap_or(reference);
-                self.next_relation();
-                let is_cte = reference.name.schema.is_none() && self.ctes.borrow().contains(&reference.name.name);
-                if is_cte {
-                    self.qualified(&reference.name);
-                    if let Some(alias) = &reference.alias {
-                        self.push(&alias_text(alias));
-                    }
-                } else {
-                    let text = self.names.table(reference);
-                    self.push(&text);
-                }
-            }
-            FromItem::Subquery { query, lateral, alias } => {
-                if let Some(alias) = alias {
-                    self.names.alias(&alias.name);
-                }
-                self.push(if *lateral { "LATERAL (" } else { "(" });
-                let renamed = self.next_alias();
-                let relation = self.next_relation().map(|relation| &relation.kind);
-                let values = match (&query.body, relation) {
-                    (QueryBody::Values(written), Some(binder::RelationKind::Values(rows))) => {
-                        self.rows_text(written, rows)
-                    }
-                    _ => None,
-                };
-                if let Some(binder::RelationKind::Subquery(query)) = relation {
-                    self.next = Some(query);
-                }
-                match values {
-                    Some(rows) => self.push(&format!(" VALUES {rows}")),
-                    None => self.inner_query(query),
-                }
-                self.push(")");
-                if let Some(alias) = alias {
-                    let name = renamed.map_or_else(|| alias.name.clone(), |name| Name::new(&name));
-                    self.push(&alias_text(&Alias { name, columns: alias.columns.clone() }));
-                }
-            }
-            FromItem::Function { calls, lateral, ordinality, rows_from, alias, columns, .. } => {
-                match (alias, calls.first().map(|(call, _)| &call.kind)) {
-                    (Some(alias), _) => self.names.alias(&alias.name),
-                    (None, Some(ExprKind::Function(call))) => self.names.alias(&call.name.name),
-                    (None, _) => {}
-                }
-                if *lateral {
-                    self.push("LATERAL ");
-                }
-                if *rows_from {
-                    self.push("ROWS FROM(");
-                }
-                let renamed = self.next_alias();
-                let relation = self.next_relation();
-                let bound: &[plan::SetCall] = match relation.map(|relation| &relation.kind) {
-                    Some(binder::RelationKind::Function { calls: bound, .. }) if bound.len() == calls.len() => bound,
-                    _ => &[],
-                };
-                for (number, (call, own_columns)) in calls.iter().enumerate() {
-                    if number > 0 {
-                        self.push(", ");
-                    }
-                    match bound.get(number).and_then(|bound| self.bound_call(call, bound)) {
-                        Some(text) => self.push(&text),
-                        None => self.expr(call),
-                    }
-                    if !own_columns.is_empty() {
-                        self.push(" AS ");
-                        self.column_definitions(own_columns);
-                    }
-                }
-                if *rows_from {
-                    self.push(")");
-                }
-                if *ordinality {
-                    self.push(" WITH ORDINALITY");
-                }
-                match alias {
-                    _ if columns.is_empty() && relation.is_some() => {
-                        let text = relation.map(|relation| relation_alias(relation, renamed.as_deref()));
-                        self.push(&text.unwrap_or_default());
-                    }
-                    Some(alias) if columns.is_empty() => self.push(&alias_text(alias)),
-                    Some(alias) => {
-                        self.push(" AS ");
-                        self.name(&alias.name);
-                        self.column_definitions(columns);
-                    }
-                    None if !columns.is_empty() => {
-                        self.push(" AS ");
-                        self.column_definitions(columns);
-                    }
-                    None => {}
-                }
-            }
-            FromItem::Join(join) => self.join(join),
-            FromItem::Unsupported(what, _) => self.push(&format!("/* {what} */")),
-        }
-    }
-
-    fn column_definitions(&mut self, columns: &[crate::tree::ColumnDefinitionItem]) {
-        let columns: Vec<String> = columns
-            .iter()
-            .map(|column| format!("{} {}", quote_identifier(&column.name), self.names.type_name(&column.type_name)))
-            .collect();
-        self.push(&format!("({})", columns.join(", ")));
-    }
-
-    fn join(&mut self, join: &Join) {
-        self.names.join(join);
-        let aliases = join.alias.as_ref().map(|alias| &alias.name).into_iter().chain(&join.using_alias);
-        aliases.for_each(|alias| self.names.alias(alias));
-        let bound = match self.next_join.take() {
-            Some(binder::FromItem::Join(bound)) => Some(&**bound),
-            _ => None,
-        };
-        let in_parentheses = !self.pretty || join.alias.is_some();
-        if in_parentheses {
-            self.push(if join.alias.is_some() && !self.pretty { "((" } else { "(" });
-        }
-        self.next_join = bound.map(|bound| &bound.left);
-        self.from_item(&join.left);
-        self.next_join = bound.map(|bound| &bound.right);
-        self.line("\n     ");
-        let names = self.names;
-        let compared = if join.natural { names.natural(join.right.start()) } else { None };
-        let (natural, using) = (join.natural && compared.is_none(), compared.unwrap_or(&join.using));
-        if natural {
-            self.push("NATURAL ");
-        }
-        let compares_nothing = !natural && using.is_empty() && join.condition.is_none();
-        let is_cross = join.kind == JoinType::Inner && compares_nothing;
-        self.push(match join.kind {
-            JoinType::Inner if is_cross => "CROSS JOIN ",
-            JoinType::Inner => "JOIN ",
-            JoinType::Left => "LEFT JOIN ",
-            JoinType::Right => "RIGHT JOIN ",
-            JoinType::Full => "FULL JOIN ",
-        });
-        let right_is_join = matches!(&join.right, FromItem::Join(right) if right.alias.is_none());
-        if self.pretty && right_is_join {
-            self.push("(");
-            self.from_item(&join.right);
-            self.push(")");
-        } else {
-            self.from_item(&join.right);
-        }
-        if compares_nothing && !is_cross {
-            self.push(" ON true");
-        }
-        if !using.is_empty() {
-            let using: Vec<String> = using.iter().map(|name| quote_identifier(name)).collect();
-            self.push(&format!(" USING ({})", using.join(", ")));
-            if let Some(alias) = &join.using_alias {
-                self.push(" AS ");
-                self.name(alias);
-            }
-        }
-        if let Some(condition) = &join.condition {
-            self.push(if self.pretty { " ON " } else { " ON (" });
-            self.shown(condition, bound.and_then(|bound| bound.condition.as_ref()), Shown::Plain);
-            if !self.pretty {
-                self.push(")");
-            }
-        }
-        if in_parentheses {
-            self.push(")");
-        }
-        if let Some(alias) = &join.alias {
-            if !self.pretty {
-                self.push(")");
-            }
-            self.push(&alias_text(alias));
         }
     }
 

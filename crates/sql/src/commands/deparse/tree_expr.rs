@@ -10,18 +10,6 @@ use crate::tree::{
 };
 
 impl Writer<'_> {
-    /// A column or a row that is named as a whole.
-    fn named(&mut self, parts: &[Name], location: Location) {
-        let names = self.names;
-        match parts {
-            [relation] if let Some(name) = names.row(location, relation) => self.dotted(std::slice::from_ref(name)),
-            [relation, column] | [_, relation, column] if let Some(name) = names.relation(relation) => {
-                self.dotted(&[name.clone(), column.clone()]);
-            }
-            _ => self.dotted(parts),
-        }
-    }
-
     pub(super) fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Literal(literal) => match self.names.literal(expr.location) {
@@ -30,19 +18,15 @@ impl Writer<'_> {
                 None => self.literal(literal),
             },
             ExprKind::Parameter(number) => self.push(&format!("${number}")),
-            ExprKind::Column(parts) => {
-                let names = self.names;
-                let known = names.column(expr.location).map_or(parts.as_slice(), |known| known);
-                match (names.renamed(expr.location), known.split_last()) {
-                    (Some(name), Some((_, qualifiers))) => {
-                        let parts: Vec<Name> = qualifiers.iter().chain([name]).cloned().collect();
-                        self.dotted(&parts);
-                    }
-                    _ => self.named(known, expr.location),
+            ExprKind::Column(parts) => match self.places.names.get(&expr.location) {
+                Some(Some(name)) => {
+                    let name = name.clone();
+                    self.push(&name);
                 }
-            }
+                _ => self.dotted(parts),
+            },
             ExprKind::Star(parts) => {
-                self.named(parts, expr.location);
+                self.dotted(parts);
                 self.push(if parts.is_empty() { "*" } else { ".*" });
             }
             ExprKind::Cast { input, type_name } => {
@@ -56,7 +40,7 @@ impl Writer<'_> {
                             return;
                         }
                     }
-                    _ if is_constant || self.pretty => self.expr(input),
+                    _ if is_constant || self.pretty || matches!(input.kind, ExprKind::Row { .. }) => self.expr(input),
                     _ => self.in_parentheses(input),
                 }
                 self.push(&format!("::{name}"));
@@ -192,6 +176,7 @@ impl Writer<'_> {
                     }
                 }
                 self.push("(");
+                self.next = self.places.subqueries.pop_front();
                 self.inner_query(&subquery.query);
                 self.push(")");
                 if matches!(subquery.kind, SubqueryKind::Quantified { .. }) {
@@ -241,6 +226,7 @@ impl Writer<'_> {
         let has_parentheses = matches!(
             expr.kind,
             ExprKind::Operator { .. }
+                | ExprKind::Collate { .. }
                 | ExprKind::Quantified { .. }
                 | ExprKind::In { .. }
                 | ExprKind::Between { .. }

@@ -715,7 +715,8 @@ fn lock_unused(ddl: &Ddl<'_>, table: Oid, what: &str) -> Result<()> {
 fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
     let stored = Stored::of(ddl, def.oid)?;
     let place_in_rows = def.columns[..place].iter().filter(|column| !column.dropped).count();
-    super::stored_query::column_dropped(ddl, &def, place)?;
+    // Views may list the columns of the table, or of functions that give its rows, by their names.
+    let queries = super::stored_query::stored_queries(ddl)?;
     super::grant::forget_column(ddl, def.oid, place)?;
     let column = &mut def.columns[place];
     column.name = format!("........pg.dropped.{}........", place + 1);
@@ -727,6 +728,7 @@ fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()>
     column.comment = None;
     column.missing_default = None;
     ddl.replace(def)?;
+    queries.store(ddl)?;
     stored.reshape(ddl, &[Reshaping::Dropped(place_in_rows)])
 }
 

@@ -46,10 +46,10 @@ pub(super) fn views(catalog: &Catalog) -> impl Iterator<Item = &Arc<TableDef>> {
 /// for all above it.
 pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<ViewUse>> {
     sync::yield_point()?;
-    let Some((stored, bound)) = StoredQuery::of_view(ddl, view)? else { return Ok(None) };
+    let Some(stored) = StoredQuery::of_view(ddl, view)? else { return Ok(None) };
     let (mut named, mut read) = (stored.named(), Read::default());
-    if let Some(bound) = bound {
-        walk(&bound.query, &mut Vec::new(), &mut read);
+    if let Some(bound) = &stored.bound {
+        walk(bound, &mut Vec::new(), &mut read);
     }
     // Catalogs that are views read columns, too; those are not the view's.
     read.columns.retain(|(table, _)| named.relations.contains(table));

@@ -1,0 +1,69 @@
+-- The text of a view means the view: made again from it, after renames and new columns too, it has the same rows.
+create table tv (id int primary key, a int, b text);
+insert into tv values (1, 1, 'x'), (2, 5, 'y'), (3, null, 'z');
+create table tu (id int, a int, k text);
+insert into tu values (1, 2, 'p'), (3, 4, 'q');
+create function tv_of(int) returns setof tv language sql as 'select * from tv where id <= $1';
+create function tv_first(tv) returns int language sql immutable as 'select 7';
+
+create view w01 as select x.* from (select * from tv) x;
+create view w02 as select tableoid::regclass::text is not null as t, pg_typeof(tableoid::regclass) as p from tu;
+create view w03 as with recursive r as (select * from tv union all select r.* from r where r.id < 0) select * from r;
+create view w04 as select j.* from (tv join tu on tv.id = tu.id) j (i1, aa, bb, i2);
+create view w05 as select * from tv where (id, a, b) in (select * from tv);
+create view w06 as select (tv_of(2)).*;
+create view w07 as select f.* from tv_of(2) f;
+create view w08 as select tv.tv_first from tv;
+create view w09 as select (select row_to_json(z) from (select * from tv limit 1) z) k;
+create view w10 as select 'tv_first'::regproc::oid is not null as known, 'tv_of(int)'::regprocedure::oid is not null as too;
+create view w11 as with tu as (select 5 as id) select tu.id, tv.a from tu, tv where exists (select from tu u where u.id > tv.id);
+create view w12 as select x.id, x.tu from (select id, tu from tu) x;
+create view w13 as select x.i, x.m from (select count(*) i, count(distinct a) m from tv) x order by 1, 2;
+create view w14 as select a1.id, true as yes, 10 as ten from tv a1 order by 2, 3, 1;
+create view w15 as select percentile_cont(0.5) within group (order by id) as m, rank() over (order by percentile_cont(0.5) within group (order by a)) as r from tv;
+create view w16 as select id, tv.a as ta, tu.k from tv full join tu using (id) order by id;
+create view w17 as select (row(1, 2)::tu_pair).x from tv;
+create type tu_pair as (x int, y int);
+create view w17 as select (row(id, 2)::tu_pair).x, (row(id, 3)::tu_pair).* from tv;
+create view w18 as select f as whole from tv_of(1) f;
+create view w19 as select a as whole, a.a from tv a order by a.id;
+create view w20 as select make_interval(days => id) as i, extract(day from make_interval(days => id, hours => 2)) as d from tv order by id;
+create view w21 as select id from tv union all select id from tu union all select a from tu where a in (select a from tv);
+
+create procedure again() language plpgsql as $$
+declare v record; pretty bool; one text; other text;
+begin
+  for v in select c.oid::regclass as view, c.relname from pg_class c
+    where relkind = 'v' and relname ~ '^w\d' and relnamespace = current_schema::regnamespace order by relname
+  loop
+    foreach pretty in array array[false, true] loop
+      begin
+        execute format('create view made_again as %s', pg_get_viewdef(v.view::oid, pretty));
+        execute format('select string_agg(x::text, '';'') from %s x', v.view) into one;
+        execute 'select string_agg(x::text, '';'') from made_again x' into other;
+        raise notice '%: %', v.relname, case when one is not distinct from other then one else 'differs: ' || one || ' and ' || other end;
+        drop view made_again;
+      exception when others then
+        raise notice '%: % %', v.relname, sqlstate, sqlerrm;
+      end;
+    end loop;
+  end loop;
+end $$;
+call again();
+select c.relname, pg_get_viewdef(c.oid) from pg_class c where relkind = 'v' and relname ~ '^w\d' and relnamespace = current_schema::regnamespace and relname not in ('w10', 'w15', 'w20') order by relname;
+alter table tv rename a to b2;
+alter table tu rename id to a;
+alter table tv add column n int default 9;
+call again();
+alter table tu rename to f;
+alter function tv_first rename to second;
+call again();
+select c.relname, pg_get_viewdef(c.oid) from pg_class c where relkind = 'v' and relname ~ '^w\d' and relnamespace = current_schema::regnamespace and relname not in ('w04', 'w07', 'w10', 'w15', 'w18', 'w20') order by relname;
+alter table f drop column k cascade;
+call again();
+
+-- A column that is called as its table is not what `t.*` means.
+select (a.*)::tv, row_to_json(a.*) from (select 1) x, tv a where a.id = 1;
+alter table tv rename b to tv;
+select (tv.*)::text from tv order by id;
+select count(tv.*), tv.* is null as n from tv group by 2;
