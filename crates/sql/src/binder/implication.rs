@@ -240,19 +240,20 @@ mod tests {
         }
     }
 
+    /// The truth of conditions of which one is enough that is `decisive`.
+    fn settled_by(parts: &[Condition<'_>], value: Option<i32>, decisive: bool) -> Option<bool> {
+        let truths: Vec<Option<bool>> = parts.iter().map(|part| truth(part, value)).collect();
+        if truths.contains(&Some(decisive)) {
+            return Some(decisive);
+        }
+        if truths.contains(&None) { None } else { Some(!decisive) }
+    }
+
     /// Whether a condition over the only column is true, false or unknown.
     fn truth(condition: &Condition<'_>, value: Option<i32>) -> Option<bool> {
         match condition {
-            Condition::All(parts) => parts.iter().fold(Some(true), |all, part| match (all, truth(part, value)) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            }),
-            Condition::Any(parts) => parts.iter().fold(Some(false), |any, part| match (any, truth(part, value)) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (Some(false), Some(false)) => Some(false),
-                _ => None,
-            }),
+            Condition::All(parts) => settled_by(parts, value, false),
+            Condition::Any(parts) => settled_by(parts, value, true),
             Condition::Compares(comparison) => {
                 let Value::Int4(constant) = comparison.value else { unreachable!("all are integers") };
                 value.map(|value| compare(value, comparison.role, *constant))
