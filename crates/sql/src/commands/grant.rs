@@ -14,8 +14,8 @@ use crate::client::Severity;
 use crate::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::UtilityOutput;
 use crate::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};
-use crate::types::oids;
-use crate::types::reg_types::parse_reg;
+use crate::types::context::UserTypeKind;
+use crate::types::{CatalogLookup, resolve_type_name};
 
 /// GRANT and REVOKE.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &Grant) -> Result<UtilityOutput> {
@@ -114,7 +114,14 @@ fn find(ddl: &Ddl<'_>, kind: ObjectKind, object: &ObjectName) -> Result<Oid> {
             Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message))
         }
         ObjectKind::Type | ObjectKind::Domain => {
-            parse_reg(&ddl.view(), &object.name.to_string(), oids::REGTYPE).map(Oid)
+            let (view, name) = (ddl.view(), &object.name);
+            let oid = resolve_type_name(&view, name.schema.as_deref(), &name.name)?;
+            let made = view.user_type(oid);
+            let is_domain = made.is_some_and(|made| matches!(made.kind, UserTypeKind::Domain(_)));
+            if kind == ObjectKind::Domain && !is_domain {
+                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a domain", name.name)));
+            }
+            Ok(oid)
         }
         _ => Err(Error::unsupported("privileges on this kind of object are not supported")),
     }

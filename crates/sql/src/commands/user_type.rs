@@ -133,7 +133,7 @@ pub(super) fn create_domain(ddl: &mut Ddl<'_>, create: &CreateDomain) -> Result<
         Some(name) => properties::collation_for(ddl, name, base).map_err(without_position)?,
         None => None,
     };
-    let (mut nullable, mut default, mut checks) = (None, None, Vec::new());
+    let (mut nullable, mut default, mut has_default, mut checks) = (None, None, false, Vec::new());
     for constraint in &create.constraints {
         let error = |message: &str| Err(Error::new(sqlstate::SYNTAX_ERROR, message));
         match &constraint.kind {
@@ -145,10 +145,11 @@ pub(super) fn create_domain(ddl: &mut Ddl<'_>, create: &CreateDomain) -> Result<
                 nullable = Some(allows);
             }
             ConstraintKind::Default(expr) => {
-                if default.is_some() {
+                if has_default {
                     return error("multiple default expressions");
                 }
-                default = Some(default_text(ddl, &create.name.name, base, expr)?);
+                has_default = true;
+                default = default_text(ddl, &create.name.name, base, expr)?;
             }
             ConstraintKind::Check(expr) => {
                 checks.push(make_check(ddl, &create.name.name, schema, base, constraint, expr, &checks)?);
@@ -176,11 +177,13 @@ fn not_for_domains(kind: &ConstraintKind) -> Error {
     Error::new(sqlstate::SYNTAX_ERROR, format!("{what} constraints not possible for domains"))
 }
 
-fn default_text(ddl: &Ddl<'_>, name: &str, base: SqlType, expr: &crate::tree::Expr) -> Result<String> {
+/// A domain's default as it is stored: NULL by itself is none.
+fn default_text(ddl: &Ddl<'_>, name: &str, base: SqlType, expr: &crate::tree::Expr) -> Result<Option<String>> {
     let bound = ddl
         .expression(None, expr, DefinitionUse::Default { column: name, sql_type: base })
         .map_err(without_position)?;
-    Ok(ddl.to_store(&bound, &NoNames))
+    let is_null = matches!(&bound.kind, ExprKind::Constant(value) if value.is_null());
+    Ok((!is_null).then(|| ddl.to_store(&bound, &NoNames)))
 }
 
 fn make_check(
@@ -378,7 +381,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
     match &alter.action {
         AlterDomainAction::SetDefault(expr) => {
             default = match expr {
-                Some(expr) => Some(default_text(ddl, &def.name, base, expr)?),
+                Some(expr) => default_text(ddl, &def.name, base, expr)?,
                 None => None,
             };
         }
