@@ -25,10 +25,10 @@ use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 
 /// The scripts of a short run: those that have found a defect, by their seeds.
-const FOUND: &[u64] = &[3, 4, 5, 6, 7, 25];
+const FOUND: &[u64] = &[3, 4, 5, 6, 7, 25, 2025, 2040];
 
 /// The same, of definitions that use each other.
-const FOUND_USES: &[u64] = &[1, 2];
+const FOUND_USES: &[u64] = &[1, 2, 3];
 
 const STATEMENTS: usize = 30;
 

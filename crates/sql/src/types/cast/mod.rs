@@ -147,6 +147,11 @@ impl Cast {
         self.steps.is_empty()
     }
 
+    /// Whether it ends with a look at a domain's constraints.
+    pub fn checks_domain(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Domain(_)))
+    }
+
     /// Whether PostgreSQL calls the conversion immutable, so that indexes may use it.
     pub fn is_immutable(&self) -> bool {
         self.steps.iter().all(|step| match step {
