@@ -10,12 +10,12 @@ use base::{Error, Result, sqlstate};
 use engine::catalog::Persistence;
 use engine::{LockMode, PortalSnapshot};
 
-use crate::binder::{Parameters, VariableNames};
+use crate::binder::{Parameters, VariableNames, is_volatile};
 use crate::client::{Client, Formats};
 use crate::executor::{
-    CursorPlace, Due, RowStore, StoreReader, run_pending_checks, sort_memory_bytes, work_memory_bytes,
+    CursorPlace, Due, RowStore, Run, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
 };
-use crate::plan::{Node, Plan, StatementKind};
+use crate::plan::{Expr, Node, Plan, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{
     Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, new_run, query_plan,
@@ -35,6 +35,11 @@ pub struct Cursor {
     reader: StoreReader,
     first: u64,
     keeps_rows: bool,
+    /// The rows that are kept are those below the plan's projection, which is volatile: it is computed whenever a row is passed or
+    /// given.
+    keeps_input: bool,
+    /// Rows whose projection was computed on the way forward.
+    computed: u64,
     /// Rows taken from the plan.
     taken: u64,
     /// The plan has no more.
@@ -142,7 +147,7 @@ impl Cursor {
         refuse_locks(state, planned)?;
         let source = if sees_changes { Source::begin(state, planned)? } else { Source::begin_within(state, planned)? };
         let is_scrollable = scroll.unwrap_or_else(|| goes_backwards(planned));
-        Ok(Cursor::of_source(source, planned, parameters, scroll == Some(true), is_scrollable))
+        Cursor::of_source(source, planned, parameters, scroll == Some(true), is_scrollable)
     }
 
     /// A cursor before its first row.
@@ -152,15 +157,21 @@ impl Cursor {
         parameters: Vec<Value>,
         keeps_rows: bool,
         is_scrollable: bool,
-    ) -> Cursor {
-        Cursor {
+    ) -> Result<Cursor> {
+        let mut source = source;
+        let keeps_input = keeps_rows && volatile_projection(planned).is_some();
+        if keeps_input {
+            source.running = Running::start_below_projection(planned)?;
+        }
+        Ok(Cursor {
             parameters,
             source: Some(source),
             taken: 0,
             is_over: false,
             keeps_rows: keeps_rows || !planned.statement.is_read_only,
+            keeps_input,
             ..Cursor::of_rows(Arc::clone(planned), RowStore::default(), Some(is_scrollable))
-        }
+        })
     }
 
     /// Whether its rows are those of a query that changes nothing.
@@ -203,6 +214,8 @@ impl Cursor {
             reader: StoreReader::default(),
             first: 1,
             keeps_rows: true,
+            keeps_input: false,
+            computed: 0,
             is_over: true,
             position: 0,
             current: None,
@@ -237,8 +250,9 @@ impl Cursor {
         }
         let first_check = state.next_check.get();
         let (taken, is_over, keeps_rows, rows) = (&mut self.taken, &mut self.is_over, self.keeps_rows, &mut self.rows);
-        let parameters = &self.parameters;
-        let result = source.running.with_dependent_mut(|_, execution| -> Result<()> {
+        let (parameters, keeps_input, computed) = (&self.parameters, self.keeps_input, self.computed);
+        let result = source.running.with_dependent_mut(|planned, execution| -> Result<()> {
+            let projection = volatile_projection(planned).filter(|_| keeps_input);
             let mut run = new_run(state, client, parameters, &mut execution.locals);
             let limit_bytes = sort_memory_bytes(&run);
             while *taken < number || changes_rows {
@@ -251,8 +265,16 @@ impl Cursor {
                 if keeps_rows {
                     rows.push(row, limit_bytes, &run)?;
                 }
-                if *taken > from && *taken <= number {
-                    given.push(row, state)?;
+                let is_given = *taken > from && *taken <= number;
+                match projection {
+                    Some(exprs) if is_given || *taken > computed => {
+                        let row = projected(exprs, row, &mut run)?;
+                        if is_given {
+                            given.push(&row, state)?;
+                        }
+                    }
+                    None if is_given => given.push(row, state)?,
+                    _ => {}
                 }
             }
             rows.flush()
@@ -268,10 +290,16 @@ impl Cursor {
         self.take_up_to(state, number, u64::MAX, &mut Given::default(), client)
     }
 
-    /// Begins again, to keep the rows this time.
-    fn rewind(&mut self) -> Result<()> {
+    /// Begins again, to keep the rows this time. `keeps_input`: those below a volatile projection, which isn't computed again for rows
+    /// that have come already.
+    fn begin_again(&mut self, keeps_input: bool) -> Result<()> {
         if let Some(source) = &mut self.source {
-            source.running = Running::start(&self.planned)?;
+            self.keeps_input = keeps_input && volatile_projection(&self.planned).is_some();
+            source.running = match self.keeps_input {
+                true => Running::start_below_projection(&self.planned)?,
+                false => Running::start(&self.planned)?,
+            };
+            self.computed = self.taken;
             (self.rows, self.reader) = (RowStore::default(), StoreReader::default());
             self.first = 1;
             (self.taken, self.is_over) = (0, false);
@@ -285,7 +313,7 @@ impl Cursor {
             return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
                 .hint("Declare it with SCROLL option to enable backward scan."));
         }
-        if !self.keeps_rows { self.rewind() } else { Ok(()) }
+        if !self.keeps_rows { self.begin_again(true) } else { Ok(()) }
     }
 
     /// Row `number`, which has come already and is kept.
@@ -295,15 +323,47 @@ impl Cursor {
         self.reader.read(&self.rows, place).map(Some)
     }
 
+    /// Gives row `number`, which has come already; whether it is kept.
+    fn give_kept(
+        &mut self,
+        state: &SessionState,
+        number: u64,
+        given: &mut Given,
+        client: &mut dyn Client,
+    ) -> Result<bool> {
+        let keeps_input = self.keeps_input;
+        let Some(row) = self.kept(number)? else { return Ok(false) };
+        if !keeps_input {
+            given.push(row, state)?;
+            return Ok(true);
+        }
+        let row = row.to_vec();
+        let Some(source) = &mut self.source else { return Ok(false) };
+        state.engine().push_snapshot()?;
+        state.engine().enter_snapshot(&source.snapshot);
+        let first_check = state.next_check.get();
+        let parameters = &self.parameters;
+        let row = source.running.with_dependent_mut(|planned, execution| {
+            let mut run = new_run(state, client, parameters, &mut execution.locals);
+            projected(volatile_projection(planned).unwrap_or_default(), &row, &mut run)
+        });
+        let checked = row.and_then(|row| {
+            run_pending_checks(state, Due::Statement(first_check), client)?;
+            Ok(row)
+        });
+        state.engine().pop_snapshot();
+        state.engine().pop_snapshot();
+        given.push(&checked?, state)?;
+        Ok(true)
+    }
+
     /// Moves forward by up to `count` rows, which are given.
     fn forward(&mut self, state: &SessionState, count: u64, given: &mut Given, client: &mut dyn Client) -> Result<()> {
         let wanted = self.position.saturating_add(count);
         // Rows that came already, after a move back.
         let mut number = self.position + 1;
         while number <= wanted.min(self.taken) {
-            if let Some(row) = self.kept(number)? {
-                given.push(row, state)?;
-            }
+            self.give_kept(state, number, given, client)?;
             number += 1;
         }
         let from = self.taken.max(self.position);
@@ -328,10 +388,7 @@ impl Cursor {
             if self.position == 0 {
                 break;
             }
-            if let Some(row) = self.kept(self.position)? {
-                given.push(row, state)?;
-                left -= 1;
-            }
+            left -= u64::from(self.give_kept(state, self.position, given, client)?);
         }
         if left > 0 {
             self.position = 0;
@@ -350,15 +407,32 @@ impl Cursor {
     ) -> Result<()> {
         if number > self.position {
             // The rows on the way there are nobody's.
-            self.skip_to(state, number - 1, client)?;
-            self.position = self.position.max(self.taken.min(number - 1));
+            if !self.keeps_input {
+                self.skip_to(state, number - 1, client)?;
+                self.position = self.position.max(self.taken.min(number - 1));
+            }
             let mut passed = Given { counts_only: true, ..Given::default() };
             self.forward(state, number - self.position, &mut passed, client)?;
         } else if number < self.position {
             self.require_backward()?;
             self.skip_to(state, number, client)?;
+            if !self.keeps_input {
+                self.current = self.kept(number)?.map(<[Value]>::to_vec);
+            } else {
+                // PostgreSQL goes there from the start or from where it stands, and passes all rows on the way.
+                let is_from_start = number.saturating_sub(1) <= self.position / 2;
+                let mut passed = Given { counts_only: true, ..Given::default() };
+                let on_the_way = if is_from_start { 1..number } else { number - 1..self.position };
+                for passing in on_the_way {
+                    self.give_kept(state, passing, &mut passed, client)?;
+                }
+                passed.last = None;
+                if number > 0 {
+                    self.give_kept(state, number, &mut passed, client)?;
+                }
+                self.current = passed.last;
+            }
             self.position = number;
-            self.current = self.kept(number)?.map(<[Value]>::to_vec);
         }
         if self.position == number { self.give_current(given, state) } else { Ok(()) }
     }
@@ -433,6 +507,9 @@ impl Cursor {
     /// # Errors
     /// Those of the query.
     pub(crate) fn gather(&mut self, state: &SessionState, client: &mut dyn Client) -> Result<()> {
+        if self.keeps_input {
+            self.begin_again(false)?;
+        }
         self.keeps_rows = true;
         let gathered = self.skip_to(state, u64::MAX, client);
         if let Some(snapshot) = self.end() {
@@ -446,12 +523,14 @@ impl Cursor {
         if self.source.is_none() {
             return Ok(());
         }
-        if !self.keeps_rows {
+        if self.keeps_input {
+            self.begin_again(false)?;
+        } else if !self.keeps_rows {
             if self.scroll == Some(false) {
                 self.first = self.taken + 1;
                 self.keeps_rows = true;
             } else {
-                self.rewind()?;
+                self.begin_again(false)?;
             }
         }
         self.skip_to(state, u64::MAX, client)?;
@@ -558,12 +637,22 @@ pub fn declare(
     // One that did not say may go back where that makes nothing happen twice.
     let is_scrollable = !locks_rows && declare.scroll.unwrap_or_else(|| goes_backwards(&planned));
     let keeps_rows = declare.scroll == Some(true);
-    let mut cursor = Cursor::of_source(source, &planned, parameters.to_vec(), keeps_rows, is_scrollable);
+    let mut cursor = Cursor::of_source(source, &planned, parameters.to_vec(), keeps_rows, is_scrollable)?;
     cursor.hold = declare.hold;
     let (statement, formats) = (Arc::clone(text), Formats::default());
     let opening = Opening { statement, formats, is_binary: declare.binary, is_scrollable };
     state.open_cursor(&declare.name, cursor, opening);
     Ok(UtilityOutput::tag("DECLARE CURSOR"))
+}
+
+/// What a plan computes of its rows last, if it calls something volatile: a row that is come back to has other values.
+fn volatile_projection(planned: &Planned) -> Option<&[Expr]> {
+    let Node::Project { exprs, .. } = &query_plan(planned).ok()?.node else { return None };
+    (goes_backwards(planned) && exprs.iter().any(is_volatile)).then_some(exprs.as_slice())
+}
+
+fn projected<'p>(exprs: &'p [Expr], row: &[Value], run: &mut Run<'_, 'p>) -> Result<Vec<Value>> {
+    exprs.iter().map(|expr| evaluate(expr, row, run)).collect()
 }
 
 /// Whether PostgreSQL would run the plan backwards, and calls a cursor that did not say scrollable.

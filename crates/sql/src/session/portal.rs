@@ -15,7 +15,7 @@ use super::state::SessionState;
 use crate::client::{Client, Formats};
 use crate::commands::Cursor;
 use crate::executor::{self, BoxOperator, Locals, Measurements, RowStore};
-use crate::plan::{Command, Plan, StatementKind};
+use crate::plan::{Command, Node, Plan, StatementKind};
 use crate::tree;
 use crate::types::Value;
 
@@ -43,6 +43,21 @@ impl Running {
     /// XX000 if it is not.
     pub fn start(planned: &Arc<Planned>) -> Result<Running> {
         Running::start_measured(planned, None)
+    }
+
+    /// Starts what is below the projection at the plan's top.
+    ///
+    /// # Errors
+    /// XX000 if there is none.
+    pub(crate) fn start_below_projection(planned: &Arc<Planned>) -> Result<Running> {
+        Running::try_new(Arc::clone(planned), |planned| {
+            let Node::Project { input, .. } = &query_plan(planned)?.node else {
+                return Err(Error::internal("a plan without a projection"));
+            };
+            let mut locals = Locals::new(&planned.statement);
+            let root = executor::build_to_run(input, &mut locals)?;
+            Ok(Execution { root, locals })
+        })
     }
 
     /// The same with operators that measure, if there is something to measure with.
