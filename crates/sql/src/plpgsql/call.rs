@@ -1,13 +1,14 @@
 //! CALL within a function: the procedure's outputs go to the variables that stand in their places.
 
 use base::{Error, Result, sqlstate};
+use engine::catalog::FunctionDef;
 
 use super::expression::{as_call, bind_call, within};
 use super::frame::Frame;
-use super::tree::{Expression, find_variable};
+use super::tree::{Expression, find_label, find_variable};
 use crate::executor::{Due, Locals, Run, evaluate, run_pending_checks};
-use crate::tree::{ExprKind, Statement};
-use crate::types::{CallTypes, SqlType, Value};
+use crate::tree::{ExprKind, FunctionCall, Name, Statement};
+use crate::types::{self, CallTypes, SqlType, Value, oids};
 
 /// Runs a CALL.
 ///
@@ -19,6 +20,7 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
         return Err(Error::internal("a CALL that is none"));
     };
     let (function, arguments, parameters) = bind_call(call, written, frame, run)?;
+    let targets = targets(call, &function, written, frame)?;
     if !frame.function.is_volatile {
         return Err(within(Error::unsupported("CALL is not allowed in a non-volatile function"), call));
     }
@@ -44,25 +46,56 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
         state.engine().pop_snapshot();
         result
     })?;
-    let places = crate::commands::argument_places(&function, written).unwrap_or_default();
-    let outputs = function.arguments.iter().enumerate().filter(|(_, argument)| argument.mode.is_output());
     let given = match result {
-        Value::Record(record) => record.fields.clone(),
+        Value::Record(record) if targets.len() != 1 => record.fields.clone(),
         value => vec![value],
     };
-    for ((place, argument), value) in outputs.zip(given) {
+    for (target, value) in targets.into_iter().zip(given) {
+        match target {
+            Target { place, field: None, sql_type } => frame.assign(place, value, sql_type, run)?,
+            Target { place, field: Some(field), sql_type } => {
+                frame.assign_field(place, &field, value, sql_type, run)?
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where an output goes: a variable, or the field of one.
+struct Target {
+    place: usize,
+    field: Option<String>,
+    sql_type: SqlType,
+}
+
+/// The variables that stand in the places of a procedure's outputs. One whose value has to be cast for the call is not one that can be
+/// written to.
+fn targets(
+    call: &Expression,
+    function: &FunctionDef,
+    written: &FunctionCall,
+    frame: &Frame<'_>,
+) -> Result<Vec<Target>> {
+    let places = crate::commands::argument_places(function, written).unwrap_or_default();
+    let outputs = function.arguments.iter().enumerate().filter(|(_, argument)| argument.mode.is_output());
+    let mut found = Vec::new();
+    for (place, argument) in outputs {
         let written = places.iter().position(|own| *own == place).and_then(|number| written.arguments.get(number));
-        let find = |name: &str| find_variable(&frame.function.scopes, call.scope, name);
         let (target, field) = match written.map(value_of) {
-            Some(ExprKind::Column(parts)) if parts.len() == 1 => (find(&parts[0]), None),
-            Some(ExprKind::Column(parts)) if parts.len() == 2 => (find(&parts[0]), Some(parts[1].as_str())),
+            Some(ExprKind::Column(parts)) => variable_named(parts, call, frame),
             _ => (None, None),
         };
-        if let (Some(record), Some(field)) = (target, field) {
-            frame.assign_field(record, field, value, SqlType::new(argument.type_oid), run)?;
-            continue;
-        }
-        let Some(target) = target else {
+        let sql_type = SqlType::new(argument.type_oid);
+        let is_of_type = |target: &usize| {
+            let own = match &field {
+                Some(field) => frame.field_type(*target, field),
+                None => Some(frame.type_of(*target)),
+            };
+            // A record that can be passed has a row of that type.
+            let is_same = |own: SqlType| own.oid == sql_type.oid || own.oid == oids::RECORD;
+            types::is_polymorphic(sql_type.oid) || own.is_none_or(is_same)
+        };
+        let Some(target) = target.filter(is_of_type) else {
             let message = match &argument.name {
                 Some(name) => format!(
                     "procedure parameter \"{name}\" is an output parameter but corresponding argument is not writable"
@@ -74,9 +107,33 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
             };
             return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
         };
-        frame.assign(target, value, SqlType::new(argument.type_oid), run)?;
+        let variable = &frame.function.variables[target];
+        if variable.is_constant {
+            let message = format!("variable \"{}\" is declared CONSTANT", variable.name);
+            return Err(Error::new(sqlstate::ERROR_IN_ASSIGNMENT, message));
+        }
+        found.push(Target { place: target, field, sql_type });
     }
-    Ok(())
+    Ok(found)
+}
+
+/// The variable that a name means, and the field of it. A block's label may stand in front.
+fn variable_named(parts: &[Name], call: &Expression, frame: &Frame<'_>) -> (Option<usize>, Option<String>) {
+    let scopes = &frame.function.scopes;
+    let find = |name: &str| find_variable(scopes, call.scope, name);
+    let labelled = |label: &str, name: &str| {
+        let names = &scopes[find_label(scopes, call.scope, label)?].names;
+        names.iter().rev().find(|(own, _)| own == name).map(|(_, place)| *place)
+    };
+    match parts {
+        [name] => (find(name), None),
+        [first, second] => match find(first) {
+            Some(record) => (Some(record), Some(second.to_string())),
+            None => (labelled(first, second), None),
+        },
+        [label, record, field] => (labelled(label, record), Some(field.to_string())),
+        _ => (None, None),
+    }
 }
 
 /// What stands for an argument, with or without a name.

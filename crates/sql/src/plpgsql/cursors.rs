@@ -55,6 +55,10 @@ fn bind_arguments(
         let (value, sql_type) = evaluate(expression, frame, run)?;
         frame.assign(place, value, sql_type, run)?;
     }
+    // They are what a SELECT INTO has found.
+    if !arguments.is_empty() {
+        set_found(1, frame);
+    }
     Ok(())
 }
 

@@ -332,6 +332,16 @@ pub(super) fn keep_label(expression: &Expression, target: SqlType, label: &Value
     }
 }
 
+/// Whether an expression is run as a query, and not worked out on the spot.
+pub fn is_query(expression: &Expression) -> bool {
+    let plan = expression.plan.lock().clone();
+    plan.is_some_and(|plan| {
+        let is_result =
+            query_plan(&plan.planned).is_ok_and(|tree| matches!(&tree.node, Node::Result { condition: None, .. }));
+        !is_result || plan.planned.statement.subquery_count > 0
+    })
+}
+
 /// The value of an expression, and its type.
 ///
 /// # Errors
@@ -371,7 +381,7 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
     }
     let mut value = None;
     let called = Some(described(expression));
-    told_from(frame, called, run, |run| {
+    let count = told_from(frame, called, run, |run| {
         refuse_change(&plan.planned, frame)?;
         run_plan(&plan, frame, run, &mut |_, row| {
             if value.is_some() {
@@ -385,6 +395,7 @@ pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_
         })
     })
     .map_err(|error| within(error, expression))?;
+    frame.row_count.set(count);
     Ok((value.unwrap_or_default(), sql_type))
 }
 
@@ -535,13 +546,18 @@ pub fn bind_call(
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let view = run.state.catalog();
     let trimmed = crate::commands::without_outputs(run.state, call);
-    let call = trimmed.as_ref().unwrap_or(call);
     let environment = Environment::new(run.state, &view).with_variables(&names);
-    let (function, arguments) = environment
-        .with_rights(&expression.text, |context| {
-            crate::binder::procedure_call(context, call, &mut Parameters::fixed(types))
+    let bind = |call: &crate::tree::FunctionCall| {
+        environment.with_rights(&expression.text, |context| {
+            crate::binder::procedure_call(context, call, &mut Parameters::fixed(types.clone()))
         })
-        .map_err(|error| within(names.missing.take().unwrap_or(error), expression))?;
+    };
+    let bound = bind(trimmed.as_ref().unwrap_or(call)).or_else(|error| match &trimmed {
+        // It has the types of all arguments, those for outputs included.
+        Some(_) if error.sqlstate() == sqlstate::UNDEFINED_FUNCTION => bind(call),
+        _ => Err(error),
+    });
+    let (function, arguments) = bound.map_err(|error| within(names.missing.take().unwrap_or(error), expression))?;
     if let Some(missing) = names.missing.take() {
         return Err(within(missing, expression));
     }

@@ -1,5 +1,6 @@
 //! One call's variables.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
@@ -26,7 +27,7 @@ pub struct Frame<'f> {
     /// Rows gathered by RETURN NEXT and RETURN QUERY, each a row of one value.
     pub rows: RowStore,
     /// Rows the last statement touched.
-    pub row_count: u64,
+    pub row_count: Cell<u64>,
     /// The error being handled.
     pub handled: Option<Error>,
     /// Whether COMMIT and ROLLBACK may be among its statements.
@@ -51,7 +52,7 @@ impl<'f> Frame<'f> {
             taken_types: Vec::new(),
             expected_columns: None,
             rows: RowStore::default(),
-            row_count: 0,
+            row_count: Cell::new(0),
             handled: None,
             may_end_transaction: false,
             line: 0,

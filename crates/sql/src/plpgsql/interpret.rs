@@ -7,8 +7,8 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::conditions::catches;
 use super::expression::{
-    Dynamic, OnRow, evaluate, is_constant, keep_label, kept_label, place_line, query_name, run_dynamic, run_statement,
-    within,
+    Dynamic, OnRow, evaluate, is_constant, is_query, keep_label, kept_label, place_line, query_name, run_dynamic,
+    run_statement, within,
 };
 use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
@@ -258,6 +258,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                     sqlstate::UNDEFINED_COLUMN | sqlstate::DATATYPE_MISMATCH if !steps.is_empty() => {
                         within(error.at(1), expression)
                     }
+                    _ if is_query(expression) => within(error, expression),
                     _ => pointing_at_constant(error, expression),
                 });
                 match assigned? {
@@ -269,8 +270,11 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             // A field that is not there is noticed before anything is run.
             assigned.map_err(|error| match error.sqlstate() {
                 sqlstate::UNDEFINED_COLUMN => within(error, expression),
+                sqlstate::NULL_VALUE_NOT_ALLOWED => error,
+                // Making the value one of the variable's type is part of the query.
+                state if state != sqlstate::DATATYPE_MISMATCH && is_query(expression) => within(error, expression),
                 sqlstate::INVALID_TEXT_REPRESENTATION => pointing_at_constant(error, expression),
-                sqlstate::NULL_VALUE_NOT_ALLOWED | sqlstate::CHECK_VIOLATION | sqlstate::NOT_NULL_VIOLATION => error,
+                sqlstate::CHECK_VIOLATION | sqlstate::NOT_NULL_VIOLATION => error,
                 _ if is_constant(expression) => within(error, expression),
                 _ => error,
             })?;
@@ -499,7 +503,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 None => {
                     let mut ignore = |_: &mut Run<'_, '_>, _: &[Value]| Ok(ControlFlow::Continue(()));
                     let count = run_dynamic(&dynamic, frame, run, &mut |_| Ok(()), &mut ignore)?;
-                    frame.row_count = count;
+                    frame.row_count.set(count);
                 }
                 Some(target) => run_into(
                     |frame, run, on_plan, on_row| run_dynamic(&dynamic, frame, run, on_plan, on_row),
@@ -527,7 +531,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
 }
 
 pub(super) fn set_found(count: u64, frame: &mut Frame<'_>) {
-    frame.row_count = count;
+    frame.row_count.set(count);
     frame.values[frame.function.found] = Value::Bool(count > 0);
 }
 
@@ -797,7 +801,7 @@ fn run_into(
     }
     frame.assign_columns(target, &columns, first.as_deref(), run)?;
     if is_dynamic {
-        frame.row_count = count;
+        frame.row_count.set(count);
     } else {
         set_found(count, frame);
     }

@@ -159,7 +159,7 @@ pub fn diagnostic(stacked: bool, item: &str, frame: &Frame<'_>, calls: &[CallPla
     let text = |text: Option<&str>| Ok((Value::text(text.unwrap_or_default()), SqlType::TEXT));
     if !stacked {
         return match item {
-            "ROW_COUNT" => Ok((Value::Int8(frame.row_count as i64), SqlType::INT8)),
+            "ROW_COUNT" => Ok((Value::Int8(frame.row_count.get() as i64), SqlType::INT8)),
             "PG_CONTEXT" => {
                 let mut context = place_line(&frame.function.signature, frame.line, frame.activity);
                 context.push_str(&outer_context(calls));
