@@ -3,7 +3,7 @@
 //! After each script three things must hold:
 //! - each statement has ended alike on both servers, in success or with the same SQLSTATE;
 //! - `pg_dump` of Cohort and `pg_dump` of PostgreSQL are the same text ([`normalized`] says what is left out, and why);
-//! - both servers load this dump, and what they have loaded they dump alike. This need not be the dump that they have loaded:
+//! - both servers load this dump, if PostgreSQL can, and what they have loaded they dump alike. This need not be the dump that they have loaded:
 //!   PostgreSQL reads `(ARRAY['a'::varchar])::text[]` as an array whose elements are cast.
 //!
 //! `COHORT_DUMPS` says how many scripts are tried, `COHORT_DUMPS_FROM` the seed of the first one. A script that fails is made as short as it
@@ -153,8 +153,10 @@ impl Both {
         let ours = ours?;
         same(&theirs, &ours, "PostgreSQL's dump", "Cohort's dump")?;
         self.theirs.clean();
-        self.load(&self.theirs.url, &ours)
-            .map_err(|error| format!("PostgreSQL does not load Cohort's dump: {error}"))?;
+        if self.load(&self.theirs.url, &ours).is_err() {
+            // It is PostgreSQL's own dump, too: a domain whose default uses the domain, for example, can't be dumped so that it can be loaded.
+            return Ok(());
+        }
         self.ours.clean();
         self.load(&self.ours.url, &theirs)
             .map_err(|error| format!("Cohort does not load PostgreSQL's dump: {error}"))?;

@@ -31,7 +31,8 @@ create domain n10 as int default 5;
 create domain n11 as n10 default null;
 create domain n12 as interval day default null;
 create domain n13 as int default null default 5;
-select typname, typdefault, typdefaultbin is null from pg_type where typname ~ '^n[0-9]' order by 1;
+select typname, typdefault, typdefaultbin is null from pg_type
+    where typname ~ '^n[0-9]' and typnamespace = 'd_type_grants'::regnamespace order by 1;
 alter domain n10 set default null;
 alter domain n2 set default null;
 alter domain n1 set default 'x';
@@ -39,4 +40,5 @@ alter domain n1 set default null::text;
 create table tt (a n11, b n10);
 insert into tt default values;
 select * from tt;
-select typname, typdefault, typdefaultbin is null from pg_type where typname ~ '^n[0-9]' order by 1;
+select typname, typdefault, typdefaultbin is null from pg_type
+    where typname ~ '^n[0-9]' and typnamespace = 'd_type_grants'::regnamespace order by 1;
