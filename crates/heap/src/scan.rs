@@ -123,18 +123,20 @@ pub struct BuildSummary {
 }
 
 impl Heap {
-    /// Gives the newest version of each row to `f`, which may do what it likes, as nothing is held meanwhile: for index builds. The
-    /// caller keeps writers away by a lock on the table, or the result is just a rough one. Each page is a yield point.
+    /// Gives the newest version of each row to `f`, which may do what it likes, as nothing is held meanwhile, nor is the context that
+    /// `lend` lends for each page: for index builds. The caller keeps writers away by a lock on the table, or the result is just a rough
+    /// one. Each page is a yield point.
     ///
     /// # Errors
     /// XX001 and 58030 for a page that can't be read; 57014 and its kin at a yield point; what `f` fails with.
     pub fn scan_for_build(
         &self,
-        ctx: &TxnCtx<'_>,
+        lend: &dyn Fn(&mut dyn FnMut(&TxnCtx<'_>)),
         f: &mut dyn FnMut(BuildTuple<'_>) -> Result<()>,
     ) -> Result<BuildSummary> {
         let mut summary = BuildSummary::default();
         let mut copy = Box::new([0u8; PAGE_SIZE_BYTES]);
+        let mut found: Vec<(u16, u16, bool)> = Vec::new();
         for block in 0..self.block_count()? {
             sync::yield_point()?;
             {
@@ -142,35 +144,47 @@ impl Heap {
                 copy.copy_from_slice(&pinned.read());
             }
             let page = Page(&copy);
-            for root in 1..=page.slots() {
-                match page.item(root) {
-                    Item::Normal(tuple) if tuple.has(flag::HEAP_ONLY) => continue,
-                    Item::Normal(_) | Item::Redirect(_) => {}
-                    _ => continue,
-                }
-                // The newest version that a commit or the own transaction made, and whether it was removed since.
-                let mut newest: Option<(u16, Tuple<'_>, bool)> = None;
-                for (slot, tuple) in Chain::new(page, root) {
-                    if !tuple.has(flag::XMIN_FROZEN) && self.is_aborted(tuple.xmin()) {
-                        continue;
-                    }
-                    summary.older_versions |= newest.is_some();
-                    newest = Some((slot, tuple, self.is_removed(ctx, tuple)));
-                }
-                let Some((slot, tuple, removed)) = newest else { continue };
-                if removed && self.is_dead(tuple) {
-                    continue;
-                }
-                summary.rows += 1;
+            found.clear();
+            lend(&mut |ctx| summary.older_versions |= self.newest_versions(ctx, page, &mut found));
+            summary.rows += found.len() as u64;
+            for (root, slot, live) in &found {
+                let Item::Normal(tuple) = page.item(*slot) else { continue };
                 f(BuildTuple {
-                    root: Tid::new(block, root),
-                    tid: Tid::new(block, slot),
+                    root: Tid::new(block, *root),
+                    tid: Tid::new(block, *slot),
                     payload: tuple.payload(),
-                    live: !removed,
+                    live: *live,
                 })?;
             }
         }
         Ok(summary)
+    }
+
+    /// The newest version of each row that begins in a page: the row's root, the version's slot, and whether it is there still. Says whether
+    /// some row has older versions in the page.
+    fn newest_versions(&self, ctx: &TxnCtx<'_>, page: Page<'_>, found: &mut Vec<(u16, u16, bool)>) -> bool {
+        let mut older_versions = false;
+        for root in 1..=page.slots() {
+            match page.item(root) {
+                Item::Normal(tuple) if tuple.has(flag::HEAP_ONLY) => continue,
+                Item::Normal(_) | Item::Redirect(_) => {}
+                _ => continue,
+            }
+            // The newest version that a commit or the own transaction made, and whether it was removed since.
+            let mut newest: Option<(u16, Tuple<'_>, bool)> = None;
+            for (slot, tuple) in Chain::new(page, root) {
+                if !tuple.has(flag::XMIN_FROZEN) && self.is_aborted(tuple.xmin()) {
+                    continue;
+                }
+                older_versions |= newest.is_some();
+                newest = Some((slot, tuple, self.is_removed(ctx, tuple)));
+            }
+            let Some((slot, tuple, removed)) = newest else { continue };
+            if !(removed && self.is_dead(tuple)) {
+                found.push((root, slot, !removed));
+            }
+        }
+        older_versions
     }
 
     fn is_aborted(&self, xid: Xid) -> bool {

@@ -359,7 +359,8 @@ fn a_scan_of_pages_without_a_visible_row_can_be_interrupted() {
     let scanned = sync::with_interrupt(&interrupt, || heap.scan().unwrap().next_page(&txn.ctx(), &mut page));
     assert_eq!(scanned.unwrap_err().sqlstate(), sqlstate::QUERY_CANCELED);
     interrupt.raise(sync::InterruptKind::Cancel);
-    let built = sync::with_interrupt(&interrupt, || heap.scan_for_build(&txn.ctx(), &mut |_| unreachable!()));
+    let built =
+        sync::with_interrupt(&interrupt, || heap.scan_for_build(&|read| read(&txn.ctx()), &mut |_| unreachable!()));
     assert_eq!(built.unwrap_err().sqlstate(), sqlstate::QUERY_CANCELED);
 }
 

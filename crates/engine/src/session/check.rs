@@ -1,6 +1,7 @@
 //! Checks: whether indexes are sound and agree with their heap.
 
 use base::{Error, Result, Tid, sqlstate};
+use clog::TxnCtx;
 use rustc_hash::FxHashMap;
 
 use super::Session;
@@ -29,23 +30,22 @@ impl Session {
         // For each index the rows whose entries are still to be met, by the place that entries point to.
         let mut expected: Vec<FxHashMap<Tid, Vec<u8>>> = vec![FxHashMap::default(); table.indexes.len()];
         let (mut row, mut key) = (RowBytes::new(), KeyBuffer::new());
-        self.with_latest_ctx(|ctx| {
-            table.heap.scan_for_build(ctx, &mut |tuple| {
-                if !tuple.live {
-                    return Ok(());
+        let lend = |read: &mut dyn FnMut(&TxnCtx<'_>)| self.with_latest_ctx(|ctx| read(ctx));
+        table.heap.scan_for_build(&lend, &mut |tuple| {
+            if !tuple.live {
+                return Ok(());
+            }
+            summary.rows += 1;
+            row.set(tuple.payload);
+            self.resolve(table, &mut row)?;
+            table.row(&row).check()?;
+            for (position, expected) in expected.iter_mut().enumerate() {
+                key.clear();
+                if keys.key(table, position, &table.decode(&row), &mut key)? {
+                    expected.insert(tuple.root, key.as_slice().to_vec());
                 }
-                summary.rows += 1;
-                row.set(tuple.payload);
-                self.resolve(table, &mut row)?;
-                table.row(&row).check()?;
-                for (position, expected) in expected.iter_mut().enumerate() {
-                    key.clear();
-                    if keys.key(table, position, &table.decode(&row), &mut key)? {
-                        expected.insert(tuple.root, key.as_slice().to_vec());
-                    }
-                }
-                Ok(())
-            })
+            }
+            Ok(())
         })?;
         for (index, mut expected) in table.indexes.iter().zip(expected) {
             let entries = index.btree.check_entries(&mut |key, tid| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, FileNumber, Result, Tid, sqlstate};
+use clog::TxnCtx;
 use heap::PageTuples;
 use lockmgr::{LockMode, WaitPolicy};
 
@@ -81,18 +82,18 @@ impl Session {
             maintenance_bytes(shared),
         );
         let (mut key, mut row) = (KeyBuffer::new(), RowBytes::new());
-        let summary = self.with_latest_ctx(|ctx| {
-            table.heap.scan_for_build(ctx, &mut |tuple| {
-                sync::yield_point()?;
-                row.set(tuple.payload);
-                self.resolve(table, &mut row)?;
-                key.clear();
-                if keys.key(table, index_position, &table.decode(&row), &mut key)? {
-                    let distinct = index.def.unique && (index.def.nulls_not_distinct || !key.has_null());
-                    sorter.push(key.as_slice(), tuple.root, distinct && tuple.live)?;
-                }
-                Ok(())
-            })
+        // The key may be computed by a function that runs statements.
+        let lend = |read: &mut dyn FnMut(&TxnCtx<'_>)| self.with_latest_ctx(|ctx| read(ctx));
+        let summary = table.heap.scan_for_build(&lend, &mut |tuple| {
+            sync::yield_point()?;
+            row.set(tuple.payload);
+            self.resolve(table, &mut row)?;
+            key.clear();
+            if keys.key(table, index_position, &table.decode(&row), &mut key)? {
+                let distinct = index.def.unique && (index.def.nulls_not_distinct || !key.has_null());
+                sorter.push(key.as_slice(), tuple.root, distinct && tuple.live)?;
+            }
+            Ok(())
         })?;
         let mut before: Option<(Vec<u8>, Tid)> = None;
         let mut sorted = sorter.finish()?;
