@@ -466,9 +466,10 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Sql { statement, into, strict } => match into {
             None => {
-                let (mut gives_rows, mut is_shown) = (false, false);
+                let (mut gives_rows, mut is_shown, mut is_utility) = (false, false, false);
                 let mut on_plan = |planned: &Arc<Planned>| {
                     gives_rows = !planned.description.columns.is_empty();
+                    is_utility = matches!(&planned.statement.kind, SqlKind::Utility(_));
                     is_shown = matches!(&planned.statement.kind, SqlKind::Utility(utility)
                         if matches!(**utility, SqlStatement::Show(_) | SqlStatement::Explain(_)));
                     Ok(())
@@ -483,7 +484,12 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                     let message = "query has no destination for result data";
                     return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
                 }
-                set_found(count, frame);
+                // Only queries say whether rows were found, and DO says nothing.
+                if !is_utility {
+                    set_found(count, frame);
+                } else if !is_do(&statement.text) {
+                    frame.row_count.set(count);
+                }
             }
             Some(target) => run_into(
                 |frame, run, on_plan, on_row| run_statement(statement, frame, run, on_plan, on_row),
