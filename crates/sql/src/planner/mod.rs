@@ -180,11 +180,13 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
 
 /// Has a cursor's query give the places of its tables' rows behind its columns, if each of its rows is made of one row each.
 fn add_places(query: &mut binder::Query) -> RowPlaces {
+    if query.change.is_some() {
+        return RowPlaces::default();
+    }
     // A view's table, or a subquery's, is as good as one in FROM.
     flatten::pull_up(query);
     let mut places = RowPlaces { locks_rows: !query.locks.is_empty(), ..RowPlaces::default() };
-    let is_made_of_rows = query.change.is_none()
-        && query.set_operation.is_none()
+    let is_made_of_rows = query.set_operation.is_none()
         && !query.is_grouped
         && query.windows.is_empty()
         && query.distinct == binder::Distinct::No
