@@ -278,10 +278,7 @@ impl<'a, 'p> Run<'a, 'p> {
             return body(self);
         };
         let state = self.state;
-        state.in_use.borrow_mut().push(Arc::clone(relations));
-        let result = body(self);
-        state.in_use.borrow_mut().pop();
-        result
+        state.while_in_use(Arc::clone(relations), || body(self))
     }
 
     /// Tells the client something that is no error.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use base::{CommandId, Error, Oid, Result, sqlstate};
+use engine::LockMode;
 use engine::catalog::{FunctionDef, Parallel, TableDef, TriggerDef, TriggerTiming};
 use engine::row::ColumnSet;
 
@@ -213,7 +214,10 @@ impl TableTriggers {
             }
         }
         let mut locals = super::Locals::for_expression();
-        is_true(condition, &both, &mut run.with_locals(&[], &mut locals))
+        let state = run.state;
+        state.while_in_use(Arc::from([(self.table.oid, LockMode::RowExclusive)]), || {
+            is_true(condition, &both, &mut run.with_locals(&[], &mut locals))
+        })
     }
 
     /// Calls the statement's BEFORE triggers.

@@ -136,10 +136,12 @@ fn call_trigger_here(
     let depth = &run.state.trigger_depth;
     depth.set(depth.get() + 1);
     // Calls after the statement are of none; but PostgreSQL's statement isn't over then.
-    run.state.in_use.borrow_mut().push(Arc::from([(call.table, LockMode::RowExclusive)]));
-    let flow =
-        run.in_function(|run| run_block(&function.body, &mut frame, run)).map_err(|error| leaving(error, &frame));
-    run.state.in_use.borrow_mut().pop();
+    let state = run.state;
+    let flow = state
+        .while_in_use(Arc::from([(call.table, LockMode::RowExclusive)]), || {
+            run.in_function(|run| run_block(&function.body, &mut frame, run))
+        })
+        .map_err(|error| leaving(error, &frame));
     depth.set(depth.get() - 1);
     run.state.captured.replace(outer);
     match flow? {

@@ -111,6 +111,14 @@ impl SessionState {
         }
     }
 
+    /// Does `work` with these relations in use: what users' functions do meanwhile may not change them.
+    pub(crate) fn while_in_use<T>(&self, relations: Arc<[(Oid, LockMode)]>, work: impl FnOnce() -> T) -> T {
+        self.in_use.borrow_mut().push(relations);
+        let result = work();
+        self.in_use.borrow_mut().pop();
+        result
+    }
+
     /// Refuses to change the table `oid`, which open cursors of this transaction, suspended portals or statements whose functions are
     /// running read, or of whose rows deferred checks wait. `what` does it.
     ///
@@ -133,6 +141,20 @@ impl SessionState {
             return Ok(());
         };
         let message = format!("cannot {what} \"{table}\" because {why}");
+        Err(Error::new(sqlstate::OBJECT_IN_USE, message))
+    }
+
+    /// Refuses to drop an index of a table that a statement whose functions are running changes.
+    ///
+    /// # Errors
+    /// 55006 if one does.
+    pub(crate) fn check_not_being_changed(&self, table: Oid, index: &str) -> Result<()> {
+        let is_it = |(locked, mode): &(Oid, LockMode)| *locked == table && *mode == LockMode::RowExclusive;
+        if !self.in_use.borrow().iter().any(|relations| relations.iter().any(is_it)) {
+            return Ok(());
+        }
+        let message =
+            format!("cannot DROP INDEX \"{index}\" because it is being used by active queries in this session");
         Err(Error::new(sqlstate::OBJECT_IN_USE, message))
     }
 

@@ -91,7 +91,11 @@ fn copy_between(
             Some(filter) => Some(RowFilter::bind(session.state(), &table, &columns, filter, text)?),
             None => None,
         };
-        copy_from(session, &table, &columns, filter.as_ref(), options, client)?
+        // The condition may call functions.
+        session.state().in_use.borrow_mut().push(Arc::from([(table.oid, LockMode::RowExclusive)]));
+        let copied = copy_from(session, &table, &columns, filter.as_ref(), options, client);
+        session.state().in_use.borrow_mut().pop();
+        copied?
     } else {
         let planned = Nested::locked(session.state(), || match &copy.source {
             CopySource::Table(name) => {

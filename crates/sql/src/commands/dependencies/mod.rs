@@ -643,6 +643,7 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                     Some(Object::Index(index)) => {
                         ddl.lock(index.table, LockMode::AccessExclusive)?;
                         ddl.lock(oid, LockMode::AccessExclusive)?;
+                        ddl.state.check_not_being_changed(index.table, &index.name)?;
                     }
                     Some(_) => {}
                     None => continue,
