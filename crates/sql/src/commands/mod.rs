@@ -205,7 +205,6 @@ pub fn what_expressions_use(
     }
 }
 
-/// LISTEN.
 /// LOAD: there are no libraries to load. Others than those in `plugins` are for superusers.
 fn load(state: &SessionState, library: &str) -> Result<UtilityOutput> {
     let is_plugin = library.strip_prefix("$libdir/plugins/").is_some_and(|rest| !rest.contains('/'));
@@ -219,6 +218,7 @@ fn load(state: &SessionState, library: &str) -> Result<UtilityOutput> {
     Ok(UtilityOutput::tag("LOAD"))
 }
 
+/// LISTEN.
 fn listen(state: &SessionState, channel: &str) -> Result<UtilityOutput> {
     state.refuse_if_restricted("execute LISTEN")?;
     state.listen(channel)?;
@@ -227,6 +227,7 @@ fn listen(state: &SessionState, channel: &str) -> Result<UtilityOutput> {
 
 /// UNLISTEN.
 fn unlisten(state: &SessionState, channel: Option<&str>) -> Result<UtilityOutput> {
+    state.refuse_if_restricted("execute UNLISTEN")?;
     state.unlisten(channel)?;
     Ok(UtilityOutput::tag("UNLISTEN"))
 }

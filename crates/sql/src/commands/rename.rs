@@ -447,7 +447,12 @@ pub(super) fn set_owner(ddl: &Ddl<'_>, oid: Oid, owner: Oid) -> Result<()> {
     match catalog.object(oid).cloned() {
         Some(Object::Table(table)) => {
             ddl.replace(TableDef { owner, ..Arc::unwrap_or_clone(table) })?;
-            change_owned_sequences(ddl, oid, |sequence| sequence.owner = owner)
+            let catalog = ddl.catalog();
+            let is_owned = |sequence: &&Arc<SequenceDef>| sequence.owned_by.is_some_and(|(table, _)| table == oid);
+            for sequence in catalog.sequences().filter(is_owned) {
+                set_owner(ddl, sequence.oid, owner)?;
+            }
+            Ok(())
         }
         Some(Object::Sequence(sequence)) => ddl.replace(SequenceDef { owner, ..Arc::unwrap_or_clone(sequence) }),
         Some(Object::Schema(schema)) => ddl.replace(SchemaDef { owner, ..Arc::unwrap_or_clone(schema) }),

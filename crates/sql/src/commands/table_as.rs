@@ -89,7 +89,12 @@ pub(super) fn create_from(
     if into.no_data {
         return Ok(UtilityOutput::tag(tag));
     }
-    let count = fill(ddl, oid, &planned, &parameters)?;
+    let state = ddl.state;
+    let count = if create.materialized_view {
+        state.restricted_to(ddl.owner(), || fill(ddl, oid, &planned, &parameters))?
+    } else {
+        fill(ddl, oid, &planned, &parameters)?
+    };
     Ok(UtilityOutput::tag(format!("SELECT {count}")))
 }
 
