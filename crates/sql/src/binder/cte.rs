@@ -160,6 +160,15 @@ impl Binder<'_, '_> {
             _ => cte.location,
         };
         self.match_recursive_types(cte, &mut recursive, &columns, &location)?;
+        if !*all {
+            let location = match &right.body {
+                QueryBody::Select(select) => Self::target_location(&select.targets, 0),
+                _ => cte.location,
+            };
+            for (_, sql_type) in &columns {
+                self.require_equality(*sql_type, location)?;
+            }
+        }
         if !added.columns.is_empty() {
             (anchor, recursive) =
                 self.add_search_and_cycle(cte, (left, right), id, &columns, &added, (anchor, recursive))?;
