@@ -507,7 +507,14 @@ impl<'q> Places<'q> {
                 if let plan::ExprKind::Subquery(subquery) = kind {
                     self.subqueries.extend(find_subquery(query, subquery.id));
                 }
-                return expr.for_each_child(&mut |child| self.add(child, bound, query));
+                expr.for_each_child(&mut |child| self.add(child, bound, query));
+                if let plan::ExprKind::Window(call) = kind
+                    && let Some(window) = query.windows.get(call.window as usize)
+                {
+                    window.partition.iter().for_each(|key| self.add(key, bound, query));
+                    window.order.iter().for_each(|key| self.add(&key.expr, bound, query));
+                }
+                return;
             }
         };
         if let Some(location) = location.filter(|location| *location >= 0) {
@@ -588,7 +595,11 @@ fn collect<'e>(expr: &'e Expr, found: &mut Vec<&'e crate::tree::Subquery>) -> bo
         ExprKind::Function(call) => {
             !has_lost_words(call) && {
                 let order = call.order.iter().map(|key| &key.expr);
-                all(call.arguments.iter().chain(order).chain(&call.filter).collect())
+                let window = call
+                    .over
+                    .iter()
+                    .flat_map(|window| window.partition.iter().chain(window.order.iter().map(|key| &key.expr)));
+                all(call.arguments.iter().chain(order).chain(&call.filter).chain(window).collect())
             }
         }
         ExprKind::Subquery(subquery) => {
