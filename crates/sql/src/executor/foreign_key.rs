@@ -699,11 +699,15 @@ fn run_text(
     let text: Arc<str> = Arc::from(text);
     let types: Arc<[SqlType]> = Arc::from(types);
     let state = run.state;
-    state.acting_as(owner, || {
+    // To the triggers of the rows that are changed, the key's action counts as a trigger around them.
+    let depth = &state.trigger_depth;
+    depth.set(depth.get() + 1);
+    let done = state.acting_as(owner, || {
         let planned = Nested::locked(state, || Nested::plan_text(state, &text, &types))?;
         Nested::run(run, &planned, &values, on_row)
-    })?;
-    Ok(())
+    });
+    depth.set(depth.get() - 1);
+    done.map(drop)
 }
 
 fn table_name(table: &TableDef, catalog: &CatalogView) -> String {
