@@ -1,7 +1,7 @@
 //! SET, SHOW, RESET, DISCARD, SET TRANSACTION and SET CONSTRAINTS.
 
 use base::settings::{self, Change, Id};
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 
 use crate::client::{Client, Severity};
 use crate::session::{SessionState, SqlSession, UtilityOutput, set_modes, settings as session_settings};
@@ -233,6 +233,25 @@ pub fn set_constraints(
     set_constraints_within(session.state(), constraints, deferred, false, client)
 }
 
+/// Says of the constraints of this name in a schema whether they are deferred; whether there is one.
+fn defer_named(state: &SessionState, schema: Oid, name: &str, deferred: bool) -> Result<bool> {
+    let catalog = state.engine_catalog();
+    let mut found = false;
+    for table in catalog.tables().filter(|table| table.schema == schema) {
+        let trigger = table.constraint_trigger_named(name).map(|def| (def.oid, def.deferrable));
+        let named = table.constraints.iter().filter(|constraint| constraint.name == name);
+        for (oid, is_deferrable) in trigger.into_iter().chain(named.map(|found| (found.oid, found.deferrable))) {
+            if deferred && !is_deferrable {
+                let message = format!("constraint \"{name}\" is not deferrable");
+                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+            state.deferred.borrow_mut().by_constraint.insert(oid, deferred);
+            found = true;
+        }
+    }
+    Ok(found)
+}
+
 /// SET CONSTRAINTS, wherever it stands.
 ///
 /// # Errors
@@ -249,28 +268,21 @@ pub(super) fn set_constraints_within(
         deferral.all = Some(deferred);
         deferral.by_constraint.clear();
     } else {
-        let catalog = state.engine_catalog();
+        let view = state.catalog();
         for name in constraints {
-            let mut found = false;
-            for table in catalog.tables() {
-                if let Some(def) = table.constraint_trigger_named(&name.name) {
-                    if deferred && !def.deferrable {
-                        let message = format!("constraint \"{}\" is not deferrable", name.name);
-                        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
-                    }
-                    state.deferred.borrow_mut().by_constraint.insert(def.oid, deferred);
-                    found = true;
-                }
-                for constraint in table.constraints.iter().filter(|constraint| constraint.name == name.name.as_str()) {
-                    if deferred && !constraint.deferrable {
-                        let message = format!("constraint \"{}\" is not deferrable", name.name);
-                        return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
-                    }
-                    found = true;
-                    state.deferred.borrow_mut().by_constraint.insert(constraint.oid, deferred);
+            let schemas = match &name.schema {
+                Some(schema) => vec![view.schema_named(schema)?],
+                None => view.path().to_vec(),
+            };
+            // Those of the first schema that has one of this name.
+            let mut found = Ok(false);
+            for schema in schemas {
+                found = defer_named(state, schema, &name.name, deferred);
+                if !matches!(found, Ok(false)) {
+                    break;
                 }
             }
-            if !found {
+            if !found? {
                 let message = format!("constraint \"{}\" does not exist", name.name);
                 return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
             }
