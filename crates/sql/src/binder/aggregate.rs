@@ -6,7 +6,10 @@ use engine::catalog::ConstraintKind;
 use super::query::for_each_inner;
 use super::volatility::is_volatile_aggregate;
 use super::{Binder, Query, RelationKind};
-use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SubqueryBody, Variable};
+use crate::plan::{
+    AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SubqueryBody, Variable, WindowCall, WindowFrameBound,
+    WindowTarget,
+};
 use crate::tree::Location;
 use base::Error;
 
@@ -72,8 +75,32 @@ pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
         (ExprKind::Subquery(a), ExprKind::Subquery(b)) => super::same_query::same_subquery(a, b),
         (ExprKind::Set(a), ExprKind::Set(b)) => same_set_call(a, b),
         (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => same_aggregate(a, b),
+        (ExprKind::Window(a), ExprKind::Window(b)) => same_window_call(a, b),
         _ => false,
     }
+}
+
+/// Whether two calls over windows of one query are the same.
+fn same_window_call(a: &WindowCall, b: &WindowCall) -> bool {
+    let is_one_function = match (&a.function, &b.function) {
+        (WindowTarget::Window(a), WindowTarget::Window(b)) => a.oid == b.oid,
+        (WindowTarget::Aggregate(a), WindowTarget::Aggregate(b)) => a.oid == b.oid,
+        _ => false,
+    };
+    let is_one_bound = |a: &WindowFrameBound, b: &WindowFrameBound| match (a, b) {
+        (WindowFrameBound::Preceding(a), WindowFrameBound::Preceding(b))
+        | (WindowFrameBound::Following(a), WindowFrameBound::Following(b)) => same(a, b),
+        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
+    };
+    is_one_function
+        && a.window == b.window
+        && a.arguments.len() == b.arguments.len()
+        && a.arguments.iter().zip(&b.arguments).all(|(a, b)| same(a, b))
+        && same_optional(a.filter.as_ref(), b.filter.as_ref())
+        && a.frame.mode == b.frame.mode
+        && a.frame.exclusion == b.frame.exclusion
+        && is_one_bound(&a.frame.start, &b.frame.start)
+        && is_one_bound(&a.frame.end, &b.frame.end)
 }
 
 /// Whether two calls that return sets are the same.
