@@ -289,6 +289,25 @@ impl<'e> Explainer<'e> {
         shown.properties.retain(|(key, _)| *key != "Output");
     }
 
+    /// A node of a join's inner side that keeps the rows of `child`.
+    fn around(&self, kind: &'static str, child: &Shown, slots: &[Slot]) -> Shown {
+        let mut shown = Shown {
+            startup: child.startup,
+            total: child.total,
+            rows: child.rows,
+            width: child.width,
+            measured: child.measured,
+            relationship: "Inner",
+            ..Shown::default()
+        };
+        name(&mut shown, kind);
+        // Clients tell by it which columns an outer join may leave without a value.
+        if self.options.verbose && !slots.is_empty() {
+            shown.properties.push(("Output", Property::List(self.written(slots))));
+        }
+        shown
+    }
+
     fn input(&mut self, plan: &Plan, relationship: &'static str, shown: &mut Shown) -> Vec<Slot> {
         let (mut child, slots) = self.node(plan);
         child.relationship = relationship;
@@ -458,16 +477,7 @@ impl<'e> Explainer<'e> {
                 let (mut child, right) = self.node(&join.right);
                 child.relationship = "Inner";
                 if join.keep_right && !is_single_row(&join.right) {
-                    let mut materialize = Shown {
-                        startup: child.startup,
-                        total: child.total,
-                        rows: child.rows,
-                        width: child.width,
-                        measured: child.measured,
-                        relationship: "Inner",
-                        ..Shown::default()
-                    };
-                    name(&mut materialize, "Materialize");
+                    let mut materialize = self.around("Materialize", &child, &right);
                     child.relationship = "Outer";
                     materialize.children.push(child);
                     child = materialize;
@@ -482,19 +492,10 @@ impl<'e> Explainer<'e> {
                 let left = self.input(&join.left, "Outer", shown);
                 let (mut child, right) = self.node(&join.right);
                 child.relationship = "Outer";
-                let mut hash = Shown {
-                    startup: child.total,
-                    total: child.total,
-                    rows: child.rows,
-                    width: child.width,
-                    measured: child.measured,
-                    relationship: "Inner",
-                    ..Shown::default()
-                };
+                let mut hash = Shown { startup: child.total, ..self.around("Hash", &child, &right) };
                 if let (Some(join), Some(hash)) = (&mut shown.measured, &mut hash.measured) {
                     hash.effort = join.effort.take();
                 }
-                name(&mut hash, "Hash");
                 shown.startup = child.total;
                 hash.children.push(child);
                 shown.children.push(hash);
