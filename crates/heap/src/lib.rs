@@ -23,5 +23,5 @@ pub use page::{PAYLOAD_MAX_BYTES, check_page, fuzz_page, mask_unlogged};
 pub use read::Version;
 pub use record::describe;
 pub use redo::{HeapRedo, fuzz_redo};
-pub use scan::{BuildSummary, BuildTuple, HeapScan, PageTuples};
+pub use scan::{BuildSummary, BuildTuple, HeapScan, LendContext, PageTuples};
 pub use vacuum::VacuumStep;

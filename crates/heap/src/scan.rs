@@ -122,6 +122,9 @@ pub struct BuildSummary {
     pub older_versions: bool,
 }
 
+/// Calls what it is given with a transaction's context.
+pub type LendContext<'l> = dyn Fn(&mut dyn FnMut(&TxnCtx<'_>)) + 'l;
+
 impl Heap {
     /// Gives the newest version of each row to `f`, which may do what it likes, as nothing is held meanwhile, nor is the context that
     /// `lend` lends for each page: for index builds. The caller keeps writers away by a lock on the table, or the result is just a rough
@@ -131,7 +134,7 @@ impl Heap {
     /// XX001 and 58030 for a page that can't be read; 57014 and its kin at a yield point; what `f` fails with.
     pub fn scan_for_build(
         &self,
-        lend: &dyn Fn(&mut dyn FnMut(&TxnCtx<'_>)),
+        lend: &LendContext<'_>,
         f: &mut dyn FnMut(BuildTuple<'_>) -> Result<()>,
     ) -> Result<BuildSummary> {
         let mut summary = BuildSummary::default();
