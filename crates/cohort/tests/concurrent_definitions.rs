@@ -278,6 +278,45 @@ const KINDS: &[Kind] = &[
         clear: &["drop view if exists v, x"],
     },
     Kind {
+        name: "names in views",
+        make: "create table t1 (a int); create table t2 (x int); create table t3 (q int); insert into t1 values (1); \
+               insert into t2 values (2); insert into t3 values (3); create type c as (f int); create type e as enum ('l'); \
+               create function f() returns int language sql as 'select 4'; \
+               create or replace function rows_of_v() returns text language plpgsql as \
+               $$ declare r text; begin execute 'select string_agg(v::text, ''; '') from v' into r; return r; exception when others then return sqlerrm; end $$; \
+               create view v as select t1.a, t2.x, t3.q, f() as f, 'l'::e as e, row(5)::c as c from t1, t2, t3",
+        firsts: &[
+            "alter table t1 rename a to b",
+            "alter table t1 rename to t4",
+            "alter function f() rename to g",
+            "alter table t3 drop column q cascade",
+            "create or replace view v as select t1.a + 100 as a, 200 as x, 300 as q, 7 as f, 'l'::e as e, row(8)::c as c, f() as z from t1",
+            "create view made as select t2.x, f() as f, 'l'::e as e, (row(5)::c).f as c from t2",
+            "create materialized view made as select t2.x, f() as f, 'l'::e as e, (row(5)::c).f as c from t2",
+        ],
+        seconds: &[
+            "alter table t2 rename x to y",
+            "alter table t2 rename to t5",
+            "alter table t3 rename q to r",
+            "alter function f() rename to h",
+            "alter type e rename to e2",
+            "alter type e rename value 'l' to 'm'",
+            "alter type c rename attribute f to g cascade",
+            "alter table t1 add column n int",
+        ],
+        state: "select c.relname, pg_get_viewdef(c.oid),
+                case c.relname when 'v' then rows_of_v() end
+                from pg_class c where relkind in ('v', 'm') and relname in ('v', 'made') order by 1",
+        clear: &[
+            "drop view if exists v cascade",
+            "do $$ begin if to_regclass('made') is null then null; elsif (select relkind from pg_class where relname = 'made') = 'v' \
+             then drop view made; else drop materialized view made; end if; end $$",
+            "drop table if exists t1, t2, t3, t4, t5 cascade",
+            "drop function if exists f, g, h",
+            "drop type if exists c, e, e2",
+        ],
+    },
+    Kind {
         name: "identity",
         make: "create table counted (a int generated always as identity, b int)",
         firsts: &["select nextval('counted_a_seq')", "alter table counted alter a drop identity", "insert into counted (b) values (1)"],

@@ -251,8 +251,16 @@ impl QueryNames for NamesNow<'_, '_, '_> {
 /// The stored queries of views on their way from one text to the next.
 pub(super) struct StoredQueries(Vec<(Oid, StoredQuery)>);
 
+/// Locks all stored queries until the transaction ends, those among them that another transaction is about to make. Transactions that
+/// write queries of their own (`RowExclusive`) don't wait for each other; one that writes all queries anew (`ShareRowExclusive`) has read
+/// them before, and may not miss one or overwrite what has become of it.
+pub(super) fn lock_stored_queries(ddl: &Ddl<'_>, mode: LockMode) -> Result<()> {
+    ddl.lock(crate::catalogs::class::RULE, mode)
+}
+
 /// Those of all views.
 pub(super) fn stored_queries(ddl: &Ddl<'_>) -> Result<StoredQueries> {
+    lock_stored_queries(ddl, LockMode::ShareRowExclusive)?;
     let catalog = ddl.catalog();
     let views =
         catalog.tables().filter(|view| matches!(view.kind, RelationKind::View | RelationKind::MaterializedView));

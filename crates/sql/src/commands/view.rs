@@ -5,11 +5,12 @@
 
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope};
 
 use super::ddl::Ddl;
 use super::options::{self, OptionsOf};
-use super::stored_query::StoredQuery;
+use super::stored_query::{StoredQuery, lock_stored_queries};
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
 use crate::plan::OutputColumn;
@@ -59,7 +60,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
         let find = || ddl.catalog().relation_by_name(schema, &view.name).map(|found| found.oid());
         let mut found = find();
         while let Some(old) = found {
-            ddl.lock(old, engine::LockMode::AccessExclusive)?;
+            ddl.lock(old, LockMode::AccessExclusive)?;
             found = find();
             if found == Some(old) {
                 return replace(ddl, old, view);
@@ -137,6 +138,7 @@ pub(super) fn define(ddl: &Ddl<'_>, query: &Query) -> Result<Defined> {
     {
         return Err(Error::unsupported("views must not contain data-modifying statements in WITH"));
     }
+    lock_stored_queries(ddl, LockMode::RowExclusive)?;
     let statement = Statement::Select(Box::new(query.clone()));
     let bound = Environment::new(ddl.state, &ddl.view())
         .with_context(ddl.text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;
