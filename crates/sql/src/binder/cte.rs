@@ -71,7 +71,7 @@ impl Binder<'_, '_> {
         self.refuse_search_and_cycle(cte)?;
         let shapes = self.shapes_of(&query);
         self.scope().ctes.push(VisibleCte { name: name.clone(), id, columns, shapes, added: 0, state, references: 0 });
-        Ok(Cte { id, name, query, recursive: None, references: 0, materialized: cte.materialized })
+        Ok(Cte { id, name, query, recursive: None, references: 0, materialized: cte.materialized, written_terms: None })
     }
 
     fn cte_columns(&self, cte: &CommonTableExpression, query: &Query) -> Result<Vec<(Name, SqlType)>> {
@@ -169,7 +169,11 @@ impl Binder<'_, '_> {
                 self.require_equality(*sql_type, location)?;
             }
         }
+        let mut written_terms = None;
         if !added.columns.is_empty() {
+            if self.context.resolved.is_some() {
+                written_terms = Some(Box::new((anchor.clone(), recursive.clone())));
+            }
             (anchor, recursive) =
                 self.add_search_and_cycle(cte, (left, right), id, &columns, &added, (anchor, recursive))?;
         }
@@ -184,6 +188,7 @@ impl Binder<'_, '_> {
             recursive: Some((recursive, *all)),
             references: 0,
             materialized: cte.materialized,
+            written_terms,
         }))
     }
 

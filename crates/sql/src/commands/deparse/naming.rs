@@ -5,6 +5,8 @@
 //!
 //! What is stored lists columns, and gives entries other names, only where it must: such names stay, whatever is renamed later.
 
+use base::limits::NAME_MAX_BYTES;
+
 use super::expr::Qualify;
 use crate::binder::{self, RelationKind};
 use crate::plan::{SetCall, Variable};
@@ -186,9 +188,13 @@ fn with_columns<'n>(alias: &str, names: impl Iterator<Item = &'n str>) -> String
     super::query::alias_text(&Alias { name: Name::new(alias), columns: names.map(Name::new).collect() })
 }
 
-/// A name that is not taken: the plain one, or with the first number that makes it free.
+/// A name that is not taken: the plain one, or with the first number that makes it free. It is no longer than a name may be.
 fn free(plain: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let numbered = (1..).map(|number| format!("{plain}_{number}"));
+    let numbered = (1..).map(|number| {
+        let suffix = format!("_{number}");
+        let kept = plain.floor_char_boundary(NAME_MAX_BYTES - suffix.len());
+        format!("{}{suffix}", &plain[..kept])
+    });
     let mut names = std::iter::once(plain.to_owned()).chain(numbered);
     names.find(|name| !is_taken(name)).unwrap_or_default()
 }
@@ -293,7 +299,10 @@ impl<'w> Walk<'w> {
             names.name = column.name.to_string();
         }
         let is_table = matches!(relation.kind, RelationKind::Table(_) | RelationKind::Virtual(_));
+        // Functions side by side give their names to columns.
+        let gives_names = matches!(&relation.kind, RelationKind::Function { calls, .. } if calls.len() > 1);
         entry.listed_count = match self.catalogs.qualify {
+            Qualify::Always if gives_names && is_function => entry.columns.len(),
             Qualify::Always => named,
             Qualify::WhereNeeded if is_function || named > 0 && !is_table => entry.columns.len(),
             Qualify::WhereNeeded => 0,
@@ -418,7 +427,10 @@ impl<'w> Walk<'w> {
                 continue;
             }
             let below = shown.places.first().map(|place| names.entries[place.0].columns[place.1].name.as_str());
-            let is_kept = place < alias.columns.len() || self.merged_of_joins.contains(&(number, place));
+            // What is stored keeps the names that a row of the join has had.
+            let is_kept = place < alias.columns.len()
+                || self.merged_of_joins.contains(&(number, place))
+                || self.catalogs.qualify == Qualify::Always;
             let plain = below.filter(|_| !is_kept).unwrap_or(&shown.name);
             let name = free(plain, |name| columns.iter().any(|(_, other)| other == name));
             if below.map_or(name != shown.name.as_str(), |below| below != name) {

@@ -138,11 +138,12 @@ pub(super) fn written<'a>(
     writer.text
 }
 
-/// The expression of an item of ORDER BY: the number or the name of an output column stands for its expression.
-fn unnamed(item: &Expr, query: &Query, target: u32) -> Expr {
-    match &query.body {
-        QueryBody::Select(select) => select.targets.get(target as usize).map_or(item, |target| &target.expr).clone(),
-        _ => item.clone(),
+/// Whether an item of a select list stands for several columns.
+fn is_star(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Star(_) => true,
+        ExprKind::Indirection { steps, .. } => matches!(steps.last(), Some(Indirection::Star)),
+        _ => false,
     }
 }
 
@@ -428,11 +429,12 @@ impl<'a> Writer<'a> {
             match bound.targets.get(key.target as usize) {
                 Some(_) if bound.set_operation.is_some() => self.push(&(key.target + 1).to_string()),
                 Some(target) => {
-                    let named = unnamed(&item.expr, query, key.target);
-                    match self.text_of(&named, &target.expr, Shown::Sorted) {
-                        Some(text) => self.push(&text),
-                        None => self.as_written(&item.expr, Some(&target.expr)),
-                    }
+                    let targets = match &query.body {
+                        QueryBody::Select(select) => select.targets.as_slice(),
+                        _ => &[],
+                    };
+                    let text = self.key_text(&item.expr, targets, key.target, target);
+                    self.push(&text);
                 }
                 None => self.bare(&item.expr),
             }
@@ -490,9 +492,8 @@ impl<'a> Writer<'a> {
         });
         if let CteStatement::Query(query) = &*cte.statement {
             let bound = self.bound_query().and_then(|outer| outer.ctes.iter().find(|other| other.name == cte.name));
-            // SEARCH and CYCLE are bound as another query.
-            let bound = bound.filter(|_| cte.search.is_none() && cte.cycle.is_none());
             match bound {
+                Some(binder::Cte { written_terms: Some(terms), .. }) => self.parts = Some((&terms.0, &terms.1)),
                 Some(binder::Cte { query, recursive: Some((recursive, _)), .. }) => {
                     self.parts = Some((query, recursive))
                 }
@@ -581,6 +582,31 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The item of a select list that a target was bound from; none for a column that `*` stands for, or one that is sorted by alone.
+    fn written_target<'t>(&self, targets: &'t [Target], number: usize) -> Option<&'t Target> {
+        let mut before = 0;
+        for target in targets {
+            let width = self.names.star_width(target.expr.location).filter(|_| is_star(&target.expr));
+            before += width.unwrap_or(1);
+            if number < before {
+                return if width.is_none() { Some(target) } else { None };
+            }
+        }
+        None
+    }
+
+    /// A key of ORDER BY or DISTINCT ON: the number or the name of an output column stands for its expression.
+    fn key_text(&self, item: &Expr, targets: &[Target], number: u32, entry: &binder::TargetEntry) -> String {
+        let written = self.written_target(targets, number as usize).map_or(item, |target| &target.expr);
+        let text = self.piece_of(|writer| writer.shown(written, Some(&entry.expr), Shown::Sorted));
+        // A bare name would be taken for another column of the result.
+        let is_other = |(place, other): (usize, &binder::TargetEntry)| {
+            place != number as usize && quote_identifier(&other.column.name) == text
+        };
+        let mut output = self.bound_query().into_iter().flat_map(binder::Query::output).enumerate();
+        if !entry.hidden && output.any(is_other) { (number + 1).to_string() } else { text }
+    }
+
     /// DISTINCT ON's list from its bound form.
     fn distinct_text(&self, select: &Select, exprs: &[Expr], query: &binder::Query) -> Option<String> {
         let binder::Distinct::On(places) = &query.distinct else { return None };
@@ -589,8 +615,7 @@ impl<'a> Writer<'a> {
         }
         let item = |(written, place): (&Expr, &u32)| {
             let target = query.targets.get(*place as usize)?;
-            let written = select.targets.get(*place as usize).map_or(written, |target| &target.expr);
-            Some(self.piece_of(|writer| writer.shown(written, Some(&target.expr), Shown::Sorted)))
+            Some(self.key_text(written, &select.targets, *place, target))
         };
         let items: Option<Vec<String>> = exprs.iter().zip(places).map(item).collect();
         items.map(|items| items.join(", "))
@@ -604,7 +629,7 @@ impl<'a> Writer<'a> {
         let item = |(item, bound): (&GroupItem, &plan::Expr)| match item {
             GroupItem::Expr(expr) => {
                 let target = query.targets.iter().position(|target| crate::binder::same(&target.expr, bound));
-                let written = match target.and_then(|target| select.targets.get(target)) {
+                let written = match target.and_then(|target| self.written_target(&select.targets, target)) {
                     Some(target) => &target.expr,
                     None => expr,
                 };
@@ -624,12 +649,7 @@ impl<'a> Writer<'a> {
         let mut entries = self.bound_query().map(|query| query.output());
         let mut number = 0;
         for target in targets {
-            let is_star = match &target.expr.kind {
-                ExprKind::Star(_) => true,
-                ExprKind::Indirection { steps, .. } => matches!(steps.last(), Some(Indirection::Star)),
-                _ => false,
-            };
-            let width = if is_star { self.names.star_width(target.expr.location) } else { None };
+            let width = self.names.star_width(target.expr.location).filter(|_| is_star(&target.expr));
             for _ in 0..width.unwrap_or(1) {
                 if number > 0 {
                     self.line(",\n    ");
