@@ -416,6 +416,15 @@ pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleNa
     Ok(UtilityOutput::tag(format!("ALTER {}", kind_words(object.kind))))
 }
 
+/// 0A000 for a sequence that a table owns: it goes with the table.
+pub(super) fn refuse_linked_sequence(ddl: &Ddl<'_>, oid: Oid) -> Result<()> {
+    let catalog = ddl.catalog();
+    let Some(sequence) = catalog.sequence(oid) else { return Ok(()) };
+    let Some(table) = sequence.owned_by.and_then(|(table, _)| catalog.table(table)) else { return Ok(()) };
+    let error = Error::unsupported(format!("cannot change owner of sequence \"{}\"", sequence.name));
+    Err(error.detail(format!("Sequence \"{}\" is linked to table \"{}\".", sequence.name, table.name)))
+}
+
 /// Gives the database to a role. Of one that nobody has given away nothing is stored.
 fn set_database_owner(ddl: &Ddl<'_>, owner: Oid) -> Result<()> {
     ddl.engine().lock_object(class::DATABASE, DATABASE_OID, CHANGE_LOCK, WaitPolicy::Block)?;

@@ -14,6 +14,8 @@ select nextval('oar_serial_a_seq');
 set role oar_c;
 select nextval('oar_serial_a_seq'), setval('oar_serial_a_seq', 99);
 reset role;
+alter sequence oar_serial_a_seq owner to oar_b;
+alter table oar_serial_a_seq owner to oar_b;
 reassign owned by oar_c to oar_b;
 select relname, relowner::regrole, relacl from pg_class where relname like 'oar\_serial\_%' order by 1;
 drop owned by oar_a;

@@ -230,6 +230,7 @@ fn run(ddl: &mut Ddl<'_>, oid: Oid, action: &Action) -> Result<()> {
         Action::DropConstraint { name, cascade, if_exists } => drop_constraint(ddl, oid, name, *cascade, *if_exists),
         Action::ChangeOwner(role) => {
             let role = ddl.role(role)?;
+            rename::refuse_linked_sequence(ddl, oid)?;
             rename::set_owner(ddl, oid, role)
         }
         Action::SetOptions(elements) => {
