@@ -19,7 +19,7 @@ impl Binder<'_, '_> {
         if let (Some(Tree::Row { fields, .. }), Tree::Subquery(subquery)) = (left.map(|left| &left.kind), &right.kind)
             && matches!(subquery.kind, tree::SubqueryKind::Scalar)
         {
-            return self.row_against_subquery(operator, fields, subquery, location);
+            return self.row_against_subquery(operator, fields, subquery, (location, right.location));
         }
         if let Some(left) = left
             && let Some(tested) = null_test(operator, left, right)

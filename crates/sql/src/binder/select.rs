@@ -174,11 +174,13 @@ impl Binder<'_, '_> {
                         let was_made = targets.len() > known;
                         targets.truncate(known);
                         // Two items of the list that are volatile are two values, however they are written.
-                        let is_known = match grouped.contains(&index) {
+                        let is_same = match grouped.contains(&index) {
                             true => true,
                             false if is_volatile(&group) => false,
                             false => groups.iter().any(|other| same(other, &group)),
                         };
+                        // The text of a query that is stored has each item as often as it was written.
+                        let is_known = is_same && self.context.resolved.is_none();
                         if !is_known {
                             grouped.extend((!was_made).then_some(index));
                             groups.push(group);

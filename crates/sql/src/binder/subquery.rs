@@ -19,12 +19,12 @@ impl Binder<'_, '_> {
         match &subquery.kind {
             tree::SubqueryKind::Exists => {
                 let query = self.inner_query(&subquery.query)?;
-                Ok(self.subquery_expr(SubqueryKind::Exists, query, SqlType::BOOL))
+                Ok(self.subquery_expr(SubqueryKind::Exists, query, SqlType::BOOL, location))
             }
             tree::SubqueryKind::Scalar => {
                 let query = self.inner_query(&subquery.query)?;
                 let sql_type = self.only_column(&query, location)?;
-                Ok(self.subquery_expr(SubqueryKind::Scalar, query, sql_type))
+                Ok(self.subquery_expr(SubqueryKind::Scalar, query, sql_type, location))
             }
             tree::SubqueryKind::Array => {
                 let query = self.inner_query(&subquery.query)?;
@@ -38,7 +38,12 @@ impl Binder<'_, '_> {
                     let message = format!("could not find array type for data type {element}");
                     return Err(self.error(sqlstate::UNDEFINED_OBJECT, message, location));
                 };
-                Ok(self.subquery_expr(SubqueryKind::Array { of_arrays: is_array }, query, SqlType::new(array)))
+                Ok(self.subquery_expr(
+                    SubqueryKind::Array { of_arrays: is_array },
+                    query,
+                    SqlType::new(array),
+                    location,
+                ))
             }
             tree::SubqueryKind::Quantified { left, operator, all } => {
                 let (schema, name) = match operator {
@@ -55,7 +60,7 @@ impl Binder<'_, '_> {
                 };
                 let query = self.inner_query(&subquery.query)?;
                 let quantifier = if *all { Quantifier::All } else { Quantifier::Any };
-                self.quantified_subquery(schema, name, quantifier, left, query, location)
+                self.quantified_subquery(schema, name, quantifier, left, query, (location, location))
             }
         }
     }
@@ -86,14 +91,14 @@ impl Binder<'_, '_> {
                 target.hidden = true;
             }
         }
-        Ok(self.subquery_expr(SubqueryKind::Scalar, query, sql_type))
+        Ok(self.subquery_expr(SubqueryKind::Scalar, query, sql_type, location))
     }
 
-    fn subquery_expr(&mut self, kind: SubqueryKind, query: Query, sql_type: SqlType) -> Expr {
+    fn subquery_expr(&mut self, kind: SubqueryKind, query: Query, sql_type: SqlType, location: Location) -> Expr {
         let id = self.subquery_count;
         self.subquery_count += 1;
         let body = SubqueryBody::Bound(Box::new(query));
-        let subquery = Subquery { kind, body, id, arguments: Vec::new(), correlated: false };
+        let subquery = Subquery { kind, body, id, arguments: Vec::new(), correlated: false, location };
         Expr::new(ExprKind::Subquery(Box::new(subquery)), sql_type)
     }
 
@@ -105,17 +110,18 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// `(a, b) operator (SELECT ...)`: the subquery gives one row at most.
+    /// `(a, b) operator (SELECT ...)`: the subquery gives one row at most. The operator and the subquery stand at these places.
     pub(super) fn row_against_subquery(
         &mut self,
         operator: &tree::OperatorName,
         fields: &[tree::Expr],
         subquery: &tree::Subquery,
-        location: Location,
+        (location, place): (Location, Location),
     ) -> Result<Expr> {
         let left = self.spread_exprs(fields)?;
         let query = self.inner_query(&subquery.query)?;
-        self.quantified_subquery(operator.schema.as_deref(), &operator.name, Quantifier::Only, left, query, location)
+        let (schema, name) = (operator.schema.as_deref(), &operator.name);
+        self.quantified_subquery(schema, name, Quantifier::Only, left, query, (location, place))
     }
 
     fn quantified_subquery(
@@ -125,7 +131,7 @@ impl Binder<'_, '_> {
         quantifier: Quantifier,
         left: Vec<Expr>,
         query: Query,
-        location: Location,
+        (location, place): (Location, Location),
     ) -> Result<Expr> {
         let types = query.output().map(|target| target.expr.sql_type).collect::<Vec<_>>();
         if types.len() != left.len() {
@@ -174,7 +180,7 @@ impl Binder<'_, '_> {
         }
         let kind =
             SubqueryKind::Quantified { quantifier, left: coerced, comparisons, any_column: name == "<>", hashable };
-        Ok(self.subquery_expr(kind, query, SqlType::BOOL))
+        Ok(self.subquery_expr(kind, query, SqlType::BOOL, place))
     }
 }
 

@@ -8,13 +8,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result};
 use engine::LockMode;
 use engine::catalog::{RelationKind, TableDef, ViewScope};
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found};
 use super::deparse::{
-    Deparser, KnownLiteral, NoNames, Qualify, QueryNames, TableText, dotted, query_text, visit_names, written_type,
+    Catalogs, Deparser, KnownLiteral, NoNames, Qualify, QueryNames, TableText, dotted, query_text, visit_names,
+    written_type,
 };
 use super::dependencies::Named;
 use crate::binder::{self, Parameters, Resolved};
@@ -32,6 +33,8 @@ pub(super) struct StoredQuery {
     pub bound: Option<binder::Query>,
     /// The catalog in which it was bound.
     catalog: CatalogView,
+    /// Of a view, what its names are looked up among.
+    known: Option<ViewScope>,
     relations: HashMap<Location, Oid>,
     types: HashMap<Location, SqlType>,
     resolved: Resolved,
@@ -43,7 +46,7 @@ impl StoredQuery {
         let collector = Collector { ddl, relations: RefCell::default(), types: RefCell::default() };
         visit_names(&query, &collector);
         let (relations, types) = (collector.relations.into_inner(), collector.types.into_inner());
-        StoredQuery { query, bound, catalog: ddl.view(), relations, types, resolved }
+        StoredQuery { query, bound, catalog: ddl.view(), known: None, relations, types, resolved }
     }
 
     /// Of a query that is being defined.
@@ -77,13 +80,16 @@ impl StoredQuery {
             .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
         let bound = if_readable(bound)?.flatten().map(|bound| bound.query);
         let Statement::Select(query) = statement else { return Ok(None) };
-        Ok(Some(StoredQuery::new(ddl, query, bound, resolved.into_inner())))
+        let stored = StoredQuery::new(ddl, query, bound, resolved.into_inner());
+        Ok(Some(StoredQuery { known: view.view_scope.clone(), ..stored }))
     }
 
     /// The query as it is to be stored, with the names that things have now; nothing if it can't be bound any more.
     pub fn text(&self, ddl: &Ddl<'_>) -> Option<String> {
-        let names = NamesNow { stored: self, ddl };
-        self.bound.as_ref().map(|bound| query_text(&self.query, &names, bound, &self.catalog, &ddl.view()))
+        let (names, now) = (NamesNow { stored: self, ddl }, ddl.view());
+        let known = self.known.as_ref();
+        let catalogs = Catalogs { before: &self.catalog, now: &now, qualify: Qualify::Always, known };
+        self.bound.as_ref().map(|bound| query_text(&self.query, &names, bound, catalogs))
     }
 
     /// What its names are looked up among from now on.
@@ -251,6 +257,23 @@ impl QueryNames for NamesNow<'_, '_, '_> {
 /// The stored queries of views on their way from one text to the next.
 pub(super) struct StoredQueries(Vec<(Oid, StoredQuery)>);
 
+/// Refuses a view whose text, as it would be stored, can't be bound to columns of these types: better now than when it is read.
+///
+/// # Errors
+/// 0A000.
+pub(super) fn check_text(ddl: &Ddl<'_>, view: &Arc<TableDef>, types: &[SqlType]) -> Result<()> {
+    let bound = StoredQuery::of_view(ddl, view)?.and_then(|stored| stored.bound);
+    let is_it = |bound: &binder::Query| {
+        bound.output().map(|target| target.expr.sql_type.oid).eq(types.iter().map(|sql_type| sql_type.oid))
+    };
+    if bound.as_ref().is_some_and(is_it) {
+        return Ok(());
+    }
+    let message = format!("the query of view \"{}\" cannot be stored", view.name);
+    Err(Error::unsupported(message)
+        .detail(format!("It would read: {}", view.view_query.as_deref().unwrap_or_default())))
+}
+
 /// Locks all stored queries until the transaction ends, those among them that another transaction is about to make. Transactions that
 /// write queries of their own (`RowExclusive`) don't wait for each other; one that writes all queries anew (`ShareRowExclusive`) has read
 /// them before, and may not miss one or overwrite what has become of it.
@@ -286,9 +309,11 @@ impl StoredQueries {
             ddl.lock(*view, CHANGE_LOCK)?;
             // Another transaction may have dropped or replaced it meanwhile.
             if let Some(old) = ddl.catalog().table(*view).filter(|old| differs(old)) {
-                // The text may list columns that the view's tables have got since it was made.
-                let view_scope = Some(stored.scope(ddl));
-                ddl.replace(TableDef { view_query: Some(text), view_scope, ..(**old).clone() })?;
+                let new = TableDef { view_query: Some(text), ..(**old).clone() };
+                let types: Vec<SqlType> =
+                    stored.bound.iter().flat_map(binder::Query::output).map(|target| target.expr.sql_type).collect();
+                check_text(ddl, &Arc::new(new.clone()), &types)?;
+                ddl.replace(new)?;
             }
         }
         Ok(())

@@ -76,7 +76,7 @@ pub(super) fn create_from(
             return Err(Error::internal("a materialized view of something that is no query"));
         };
         table.kind = RelationKind::MaterializedView;
-        let defined = view::define(ddl, query)?;
+        let defined = view::define(ddl, &into.table.name, query)?;
         table.view_query = Some(defined.text);
         table.view_scope = Some(defined.scope);
         table.is_unpopulated = into.no_data;

@@ -3,6 +3,8 @@
 //! A view is stored as the text of its query, every name completed with its schema and `*` written out, so that it
 //! means the same under any search path and when its tables grow.
 
+use std::sync::Arc;
+
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
@@ -10,7 +12,7 @@ use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope}
 
 use super::ddl::Ddl;
 use super::options::{self, OptionsOf};
-use super::stored_query::{StoredQuery, lock_stored_queries};
+use super::stored_query::{StoredQuery, check_text, lock_stored_queries};
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
 use crate::plan::OutputColumn;
@@ -22,7 +24,7 @@ use crate::types;
 /// CREATE VIEW.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOutput> {
     let (mut schema, mut persistence) = ddl.creation_schema(&create.name, create.persistence)?;
-    let Defined { text, mut columns, scope } = define(ddl, &create.query)?;
+    let Defined { text, mut columns, scope } = define(ddl, &create.name.name, &create.query)?;
     if create.columns.len() > columns.len() {
         return Err(Error::new(sqlstate::SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns"));
     }
@@ -76,7 +78,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
 
 /// Why a view passes no changes on; nothing if it does.
 pub(super) fn not_updatable(ddl: &Ddl<'_>, view: &TableDef) -> Result<Option<String>> {
-    let view = std::sync::Arc::new(view.clone());
+    let view = Arc::new(view.clone());
     ddl.bind(|context| binder::why_not_updatable(context, &view))
 }
 
@@ -131,8 +133,8 @@ pub(super) struct Defined {
     pub scope: ViewScope,
 }
 
-/// A query as it is stored.
-pub(super) fn define(ddl: &Ddl<'_>, query: &Query) -> Result<Defined> {
+/// The query of a view called `name` as it is stored.
+pub(super) fn define(ddl: &Ddl<'_>, name: &str, query: &Query) -> Result<Defined> {
     if let Some(with) = &query.with
         && with.ctes.iter().any(|cte| !matches!(*cte.statement, CteStatement::Query(_)))
     {
@@ -146,7 +148,12 @@ pub(super) fn define(ddl: &Ddl<'_>, query: &Query) -> Result<Defined> {
     ddl.state.require_schemas(&bound.access)?;
     let stored = StoredQuery::of_definition(ddl, query)?;
     let text = stored.text(ddl).ok_or_else(|| Error::internal("a query was not bound"))?;
-    Ok(Defined { text, columns: bound.query.output_columns(), scope: stored.scope(ddl) })
+    let (columns, scope) = (bound.query.output_columns(), stored.scope(ddl));
+    let mut probe = TableDef::new(Oid::INVALID, Oid::INVALID, name, ddl.owner());
+    (probe.kind, probe.view_query, probe.view_scope) = (RelationKind::View, Some(text.clone()), Some(scope.clone()));
+    let types: Vec<types::SqlType> = columns.iter().map(|column| column.sql_type).collect();
+    check_text(ddl, &Arc::new(probe), &types)?;
+    Ok(Defined { text, columns, scope })
 }
 
 fn column_definitions(ddl: &Ddl<'_>, columns: &[OutputColumn]) -> Result<Vec<ColumnDef>> {

@@ -194,6 +194,8 @@ pub struct Subquery {
     /// It reads outer values (its own arguments or those of a query further out), or a common table expression that does.
     /// Otherwise its result is the same for the whole statement and can be kept.
     pub correlated: bool,
+    /// Where it stands in the statement's text, in bytes from 0; -1 if it was not written.
+    pub location: i32,
 }
 
 /// What is made of a subquery's rows.

@@ -300,6 +300,7 @@ fn first_of(query: &Query, conditions: Vec<Expr>, argument: &Expr, descending: b
         id,
         arguments: Vec::new(),
         correlated: false,
+        location: -1,
     };
     Expr::new(ExprKind::Subquery(Box::new(subquery)), argument.sql_type)
 }

@@ -5,7 +5,7 @@
 //! lost the words it was written with, is written as it stands in the text.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 use base::Oid;
 
@@ -30,6 +30,7 @@ struct Scope<'q> {
     /// Its bound form; nothing if that is not known.
     query: Option<&'q Query>,
     names: ScopeNames,
+    subqueries: HashMap<u32, &'q Query>,
     /// The joins with aliases that are being written: within one, its alias is not known yet.
     open: Vec<*const tree::Join>,
 }
@@ -54,7 +55,8 @@ impl<'q> Bound<'q> {
             None => scopes.iter().any(|scope| scope.names.has(name)),
         };
         let names = query.map(|query| ScopeNames::new(self.catalogs, written, query, &is_taken)).unwrap_or_default();
-        scopes.push(Scope { query, names, open: Vec::new() });
+        let subqueries = query.map(subqueries_of).unwrap_or_default();
+        scopes.push(Scope { query, names, subqueries, open: Vec::new() });
     }
 
     pub(super) fn leave(&self) {
@@ -171,6 +173,11 @@ impl<'q> Bound<'q> {
         })
     }
 
+    /// The subquery of this number in an expression of the query that is being written.
+    fn subquery(&self, id: u32) -> Option<&'q Query> {
+        self.scopes.borrow().last()?.subqueries.get(&id).copied()
+    }
+
     /// The query that is being written.
     pub(super) fn innermost(&self) -> Option<&'q Query> {
         self.scopes.borrow().last().and_then(|scope| scope.query)
@@ -181,12 +188,19 @@ impl<'q> Bound<'q> {
 struct BoundNames<'w, 'q> {
     writer: &'w Writer<'q>,
     bound: &'q Bound<'q>,
-    /// The subqueries of the expression as it was written, in their order.
-    subqueries: RefCell<VecDeque<&'w crate::tree::Subquery>>,
+    /// The subqueries of the expression as it was written, by where they stand.
+    subqueries: HashMap<tree::Location, &'w tree::Subquery>,
+    /// Those among them that have been met.
+    met: RefCell<HashSet<tree::Location>>,
     has_failed: Cell<bool>,
 }
 
-impl BoundNames<'_, '_> {
+impl<'w, 'q> BoundNames<'w, 'q> {
+    fn new(writer: &'w Writer<'q>, bound: &'q Bound<'q>) -> BoundNames<'w, 'q> {
+        let (subqueries, met) = (HashMap::new(), RefCell::default());
+        BoundNames { writer, bound, subqueries, met, has_failed: Cell::new(false) }
+    }
+
     fn fail(&self) -> String {
         self.has_failed.set(true);
         String::new()
@@ -250,7 +264,13 @@ impl Names for BoundNames<'_, '_> {
             },
             _ => String::new(),
         };
-        let Some(written) = self.subqueries.borrow_mut().pop_front() else { return self.fail() };
+        let Some(written) = self.subqueries.get(&subquery.location) else { return self.fail() };
+        self.met.borrow_mut().insert(subquery.location);
+        // A row that is compared with the one row of a subquery.
+        let is_quantified = matches!(subquery.kind, plan::SubqueryKind::Quantified { .. });
+        if is_quantified && !matches!(written.kind, SubqueryKind::Quantified { .. }) {
+            return self.fail();
+        }
         let inner = self.writer.subquery_text(written, subquery);
         match &written.kind {
             SubqueryKind::Scalar => format!("({inner})"),
@@ -373,23 +393,18 @@ impl<'a> Writer<'a> {
     pub(super) fn bound_text(&self, written: &Expr, expr: &plan::Expr, shown: Shown) -> Option<String> {
         let bound = self.bound?;
         bound.innermost()?;
-        let mut subqueries = Vec::new();
+        let mut subqueries = HashMap::new();
         if !collect(written, &mut subqueries) {
             return None;
         }
-        let names = BoundNames {
-            writer: self,
-            bound,
-            subqueries: RefCell::new(subqueries.into()),
-            has_failed: Cell::new(false),
-        };
+        let names = BoundNames { subqueries, ..BoundNames::new(self, bound) };
         let deparser = bound.deparser(&names).pretty(self.pretty).at_level(INDENT + self.indent);
         let text = match shown {
             Shown::Full => deparser.full_text(expr) + &deparser.type_of_row(expr),
             Shown::Plain => deparser.text(expr),
             Shown::Sorted => sorted_text(expr, &deparser),
         };
-        let is_whole = !names.has_failed.get() && names.subqueries.borrow().is_empty();
+        let is_whole = !names.has_failed.get() && names.met.borrow().len() == names.subqueries.len();
         is_whole.then_some(text)
     }
 
@@ -414,11 +429,11 @@ impl<'a> Writer<'a> {
     /// The text of a call in FROM from its bound form.
     pub(super) fn bound_call(&self, written: &Expr, call: &plan::SetCall) -> Option<String> {
         let bound = self.bound?;
-        let mut subqueries = Vec::new();
+        let mut subqueries = HashMap::new();
         if !collect(written, &mut subqueries) || !subqueries.is_empty() {
             return None;
         }
-        let names = BoundNames { writer: self, bound, subqueries: RefCell::default(), has_failed: Cell::new(false) };
+        let names = BoundNames::new(self, bound);
         let deparser = bound.deparser(&names).pretty(self.pretty);
         let text = deparser.set_call(call);
         (!names.has_failed.get()).then_some(text)
@@ -429,7 +444,7 @@ impl<'a> Writer<'a> {
         let bound = self.bound?;
         let query = bound.innermost()?;
         let spec = query.windows.iter().find(|spec| spec.name.as_ref().is_some_and(|own| own.as_str() == name))?;
-        let names = BoundNames { writer: self, bound, subqueries: RefCell::default(), has_failed: Cell::new(false) };
+        let names = BoundNames::new(self, bound);
         let deparser = bound.deparser(&names).pretty(self.pretty);
         let text = match &spec.frame {
             Some(frame) => window_text(spec, frame, &deparser),
@@ -455,9 +470,12 @@ impl<'a> Writer<'a> {
     /// Rows of VALUES.
     pub(super) fn rows_text(&self, written: &[Vec<Expr>], rows: &[Vec<plan::Expr>]) -> Option<String> {
         let row = |(written, row): (&Vec<Expr>, &Vec<plan::Expr>)| {
-            let values = written.iter().zip(row).map(|(written, value)| self.bound_text(written, value, Shown::Plain));
-            let values: Option<Vec<String>> = values.collect();
-            values.map(|values| format!("({})", values.join(",")))
+            let value = |(written, value): (&Expr, &plan::Expr)| {
+                self.bound_text(written, value, Shown::Plain)
+                    .unwrap_or_else(|| self.piece_of(|writer| writer.as_written(written, Some(value))))
+            };
+            let values: Vec<String> = written.iter().zip(row).map(value).collect();
+            (written.len() == row.len()).then(|| format!("({})", values.join(",")))
         };
         let rows: Option<Vec<String>> = written.iter().zip(rows).map(row).collect();
         rows.map(|rows| rows.join(", "))
@@ -466,7 +484,7 @@ impl<'a> Writer<'a> {
     /// A subquery of an expression, whose bound form is known.
     fn subquery_text(&self, written: &crate::tree::Subquery, subquery: &plan::Subquery) -> String {
         // The bound query lives as long as the one around it, which the borrow through the expression can't tell.
-        let query = self.bound_query().and_then(|outer| find_subquery(outer, subquery.id));
+        let query = self.bound.and_then(|bound| bound.subquery(subquery.id));
         let mut inner = self.another();
         inner.next = query;
         inner.are_names_visible = false;
@@ -487,8 +505,8 @@ impl<'a> Writer<'a> {
 pub(super) struct Places<'q> {
     /// The names of columns and rows; nothing where a place stands for several.
     pub names: HashMap<tree::Location, Option<String>>,
-    /// The subqueries, in their order.
-    pub subqueries: VecDeque<&'q Query>,
+    /// The subqueries.
+    pub subqueries: HashMap<tree::Location, &'q Query>,
 }
 
 impl<'q> Places<'q> {
@@ -505,7 +523,7 @@ impl<'q> Places<'q> {
             }
             (kind, None) => {
                 if let plan::ExprKind::Subquery(subquery) = kind {
-                    self.subqueries.extend(find_subquery(query, subquery.id));
+                    self.subqueries.extend(bound.subquery(subquery.id).map(|found| (subquery.location, found)));
                 }
                 expr.for_each_child(&mut |child| self.add(child, bound, query));
                 if let plan::ExprKind::Window(call) = kind
@@ -534,28 +552,27 @@ const DEFAULT_FRAME: WindowFrame = WindowFrame {
     exclusion: FrameExclusion::NoOthers,
 };
 
-/// The subquery of this number in the expressions of a query itself.
-fn find_subquery(query: &Query, id: u32) -> Option<&Query> {
-    fn find<'e>(expr: &'e plan::Expr, id: u32, found: &mut Option<&'e Query>) {
+/// The subqueries in the expressions of a query itself, by their numbers.
+fn subqueries_of(query: &Query) -> HashMap<u32, &Query> {
+    fn find<'e>(expr: &'e plan::Expr, found: &mut HashMap<u32, &'e Query>) {
         if let plan::ExprKind::Subquery(subquery) = &expr.kind
             && let SubqueryBody::Bound(query) = &subquery.body
-            && subquery.id == id
         {
-            *found = Some(query);
+            found.insert(subquery.id, query);
         }
-        expr.for_each_child(&mut |child| find(child, id, found));
+        expr.for_each_child(&mut |child| find(child, found));
     }
-    let mut found = None;
+    let mut found = HashMap::new();
     query.for_each_expr(0, &mut |expr, depth| {
-        if depth == 0 && found.is_none() {
-            find(expr, id, &mut found);
+        if depth == 0 {
+            find(expr, &mut found);
         }
     });
     found
 }
 
-/// Collects the subqueries of an expression in their order. False if it has words that its bound form has lost.
-fn collect<'e>(expr: &'e Expr, found: &mut Vec<&'e crate::tree::Subquery>) -> bool {
+/// Collects the subqueries of an expression by their places. False if it has words that its bound form has lost.
+fn collect<'e>(expr: &'e Expr, found: &mut HashMap<tree::Location, &'e tree::Subquery>) -> bool {
     let mut all = |list: Vec<&'e Expr>| list.into_iter().all(|expr| collect(expr, found));
     match &expr.kind {
         ExprKind::Literal(_)
@@ -607,7 +624,7 @@ fn collect<'e>(expr: &'e Expr, found: &mut Vec<&'e crate::tree::Subquery>) -> bo
                 SubqueryKind::Quantified { left, .. } => collect(left, found),
                 _ => true,
             };
-            found.push(subquery);
+            found.insert(expr.location, &**subquery);
             left
         }
         ExprKind::Indirection { input, .. } => collect(input, found),

@@ -292,7 +292,8 @@ pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> R
             let (bound, resolved) = bound_query(state, &Arc::new(view.clone()), text, &query)?;
             let names = ShownNames { state, view: catalog.clone(), text, resolved };
             name_columns(&mut query, view);
-            let sides = Bound::new(Catalogs { before: &catalog, now: &catalog, qualify: Qualify::WhereNeeded });
+            let sides =
+                Bound::new(Catalogs { before: &catalog, now: &catalog, qualify: Qualify::WhereNeeded, known: None });
             super::query::written(&query, &names, pretty, bound.as_ref().map(|query| (&sides, query)))
         }
         None => text.clone(),

@@ -210,7 +210,14 @@ impl<'a> Deparser<'a> {
     /// The text of a call in FROM or a select list.
     pub fn set_call(&self, call: &SetCall) -> String {
         let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
-        out.named_call(&call.function, &call.types, &call.arguments);
+        let arguments = match &call.function {
+            // Binding has added what the function is to know of its column definitions.
+            FunctionTarget::Builtin(def) if types::takes_definitions(def) => {
+                &call.arguments[..def.arguments.len().min(call.arguments.len())]
+            }
+            _ => call.arguments.as_slice(),
+        };
+        out.named_call(&call.function, &call.types, arguments);
         out.text
     }
 
@@ -393,13 +400,15 @@ impl Writer<'_, '_> {
                     self.push(&format!("::{name}"));
                 }
             }
-            ExprKind::Subscript { input, subscripts, .. } => {
+            ExprKind::Subscript { input, subscripts, slice } => {
                 let is_column = matches!(input.kind, ExprKind::Column(_) | ExprKind::Variable(_));
                 self.in_parentheses(input, !is_column);
                 for (low, high) in subscripts {
                     self.push("[");
                     if let Some(low) = low {
                         self.expr(low, false);
+                    }
+                    if *slice {
                         self.push(":");
                     }
                     if let Some(high) = high {

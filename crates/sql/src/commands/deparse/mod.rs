@@ -23,8 +23,9 @@ pub use definition::{
     stored_expression, stored_value, view_definition,
 };
 pub use expr::{Deparser, Names, NoNames, Qualify, TableNames, sort_suffix};
-pub use query::{KnownLiteral, QueryNames, TableText, query_text, visit_names};
-pub(super) use query::{dotted, written_type};
+pub(super) use naming::Catalogs;
+pub use query::{KnownLiteral, QueryNames, TableText, visit_names};
+pub(super) use query::{dotted, query_text, written_type};
 
 /// `text` as PostgreSQL writes constants within expressions: backslashes stand as they are.
 fn plain_literal(text: &str) -> String {

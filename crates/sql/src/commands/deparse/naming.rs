@@ -5,7 +5,10 @@
 //!
 //! What is stored lists columns, and gives entries other names, only where it must: such names stay, whatever is renamed later.
 
+use std::collections::{HashMap, HashSet};
+
 use base::limits::NAME_MAX_BYTES;
+use engine::catalog::ViewScope;
 
 use super::expr::Qualify;
 use crate::binder::{self, RelationKind};
@@ -16,13 +19,15 @@ use crate::types;
 
 /// What names are looked up in.
 #[derive(Clone, Copy)]
-pub(super) struct Catalogs<'c> {
+pub struct Catalogs<'c> {
     /// The catalog in which the query was bound.
     pub before: &'c CatalogView,
     /// The catalog with the names that things have now.
     pub now: &'c CatalogView,
     /// What the text is for.
     pub qualify: Qualify,
+    /// The columns that a stored query knows of its tables; all if there is none.
+    pub known: Option<&'c ViewScope>,
 }
 
 /// The names of a query.
@@ -33,6 +38,8 @@ pub(super) struct ScopeNames {
     joins: Vec<JoinNames>,
     /// The columns that NATURAL joins compare.
     natural: Vec<(*const tree::Join, Vec<Name>)>,
+    /// The aliases of USING, which stay what they are.
+    using_aliases: Vec<Name>,
 }
 
 /// The names of an entry of the range table.
@@ -100,7 +107,7 @@ impl ScopeNames {
             merged_of_joins: Vec::new(),
         };
         walk.names.entries = query.relations.iter().map(|relation| walk.unnamed(relation)).collect();
-        let mut merged = vec![Vec::new(); query.relations.len()];
+        let mut merged = vec![Merged::default(); query.relations.len()];
         for (written, bound) in select.from.iter().zip(&query.from) {
             walk.item(written, bound, &mut merged);
         }
@@ -127,7 +134,9 @@ impl ScopeNames {
 
     /// Whether a name stands for something in FROM.
     pub fn has(&self, alias: &str) -> bool {
-        self.entries.iter().any(|entry| entry.alias == alias) || self.joins.iter().any(|join| join.alias == alias)
+        self.entries.iter().any(|entry| entry.alias == alias)
+            || self.joins.iter().any(|join| join.alias == alias)
+            || self.using_aliases.iter().any(|other| other.as_str() == alias)
     }
 
     /// What a column is called: the name in FROM and the column's. Nothing if it can't be named where the joins that are `open`, and no
@@ -196,7 +205,7 @@ fn free(plain: &str, is_taken: impl Fn(&str) -> bool) -> String {
         format!("{}{suffix}", &plain[..kept])
     });
     let mut names = std::iter::once(plain.to_owned()).chain(numbered);
-    names.find(|name| !is_taken(name)).unwrap_or_default()
+    names.find(|name| !is_taken(name)).expect("there are more numbers than names")
 }
 
 /// A walk over FROM as it was written and as it was bound.
@@ -205,14 +214,28 @@ struct Walk<'w> {
     query: &'w binder::Query,
     is_taken: &'w dyn Fn(&str) -> bool,
     names: ScopeNames,
-    /// Joins with aliases: where, the alias, and what the joins show.
-    joins: Vec<(&'w tree::Join, &'w Alias, Vec<Shown>, Vec<usize>)>,
+    joins: Vec<AliasedJoin<'w>>,
     /// Columns of such joins that USING names: the joins' numbers, and the places there.
     merged_of_joins: Vec<Place>,
 }
 
-/// The names that USING gives to an entry's columns, and, with no column, those that it forbids the others.
-type Merged = Vec<(Option<usize>, Name)>;
+/// A join with an alias.
+struct AliasedJoin<'w> {
+    written: &'w tree::Join,
+    alias: &'w Alias,
+    shown: Vec<Shown>,
+    /// The entries below it.
+    entries: Vec<usize>,
+}
+
+/// What USING does to the names of an entry's columns.
+#[derive(Clone, Default)]
+struct Merged {
+    /// The names that it gives, by column.
+    names: HashMap<usize, Name>,
+    /// The names that no other column may have.
+    taken: HashSet<Name>,
+}
 
 impl<'w> Walk<'w> {
     /// The columns of an entry with the names that they have by themselves.
@@ -307,7 +330,12 @@ impl<'w> Walk<'w> {
             Qualify::WhereNeeded if is_function || named > 0 && !is_table => entry.columns.len(),
             Qualify::WhereNeeded => 0,
         };
+        let known = match &relation.kind {
+            RelationKind::Table(table) => self.catalogs.known.and_then(|scope| scope.columns_of(table.oid)),
+            _ => None,
+        };
         let columns = relation.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+        let columns = columns.take_while(|(place, _)| known.is_none_or(|known| *place < known));
         let shown = |(place, column): (usize, &binder::Column)| Shown {
             name: column.name.clone(),
             places: vec![(number, place)],
@@ -328,11 +356,12 @@ impl<'w> Walk<'w> {
         } else {
             written.using.clone()
         };
+        self.names.using_aliases.extend(written.using_alias.clone());
         let mut entries = Vec::new();
         entries_of(&bound.left, &mut entries);
         entries_of(&bound.right, &mut entries);
-        let in_reach = entries.iter().filter(|entry| !self.joins.iter().any(|join| join.3.contains(entry)));
-        let in_reach: Vec<usize> = in_reach.copied().collect();
+        let hidden: HashSet<usize> = self.joins.iter().flat_map(|join| join.entries.iter().copied()).collect();
+        let in_reach: Vec<usize> = entries.iter().copied().filter(|entry| !hidden.contains(entry)).collect();
         let mut columns = Vec::new();
         for name in using {
             let take = |side: &mut Vec<Shown>| {
@@ -346,8 +375,12 @@ impl<'w> Walk<'w> {
                 _ => left.is,
             };
             let places: Vec<Place> = left.places.iter().chain(&right.places).copied().collect();
-            places.iter().for_each(|(entry, column)| merged[*entry].push((Some(*column), name.clone())));
-            in_reach.iter().for_each(|entry| merged[*entry].push((None, name.clone())));
+            for (entry, column) in &places {
+                merged[*entry].names.entry(*column).or_insert_with(|| name.clone());
+            }
+            for entry in &in_reach {
+                merged[*entry].taken.insert(name.clone());
+            }
             self.merged_of_joins.extend(left.of_join.into_iter().chain(right.of_join));
             columns.push(Shown { name, places, is, of_join: None });
         }
@@ -365,62 +398,46 @@ impl<'w> Walk<'w> {
             of_join: Some((number, place)),
         });
         let outside = outside.collect();
-        self.joins.push((written, alias, columns, entries));
+        self.joins.push(AliasedJoin { written, alias, shown: columns, entries });
         outside
     }
 
     /// Makes the names differ where they have to.
     fn finish(mut self, merged: &[Merged]) -> ScopeNames {
-        for (number, merged) in merged.iter().enumerate() {
-            let alias = free(&self.names.entries[number].alias, |name| {
-                (self.is_taken)(name) || self.names.entries[..number].iter().any(|entry| entry.alias == name)
-            });
-            let entry = &mut self.names.entries[number];
-            entry.alias = alias;
-            let is_merged = |place: usize| merged.iter().find(|(column, _)| *column == Some(place));
-            for place in 0..entry.columns.len() {
-                if let Some((_, name)) = is_merged(place) {
-                    entry.columns[place].name = name.to_string();
+        let mut aliases: HashSet<String> = self.names.using_aliases.iter().map(Name::to_string).collect();
+        for (entry, merged) in self.names.entries.iter_mut().zip(merged) {
+            entry.alias = free(&entry.alias, |name| (self.is_taken)(name) || aliases.contains(name));
+            aliases.insert(entry.alias.clone());
+            for (place, name) in &merged.names {
+                entry.columns[*place].name = name.to_string();
+            }
+            let mut taken: HashSet<String> = merged.taken.iter().map(Name::to_string).collect();
+            for (place, column) in entry.columns.iter_mut().enumerate() {
+                if !column.is_dropped && !merged.names.contains_key(&place) {
+                    column.name = free(&column.name, |name| taken.contains(name));
+                    taken.insert(column.name.clone());
                 }
             }
-            for place in (0..entry.columns.len()).filter(|place| is_merged(*place).is_none()) {
-                let is_taken = |name: &str| {
-                    let others = entry.columns.iter().enumerate().filter(|(other, column)| {
-                        !column.is_dropped && (*other < place || is_merged(*other).is_some())
-                    });
-                    others.into_iter().any(|(_, other)| other.name == name)
-                        || merged.iter().any(|(_, using)| using.as_str() == name)
-                };
-                if !entry.columns[place].is_dropped {
-                    entry.columns[place].name = free(&entry.columns[place].name, is_taken);
-                }
-            }
-            let differs = |column: &ColumnNames| !column.is_dropped && column.name != column.own;
             let live: Vec<&ColumnNames> = entry.columns.iter().filter(|column| !column.is_dropped).collect();
-            if let Some(last) = live.iter().rposition(|column| differs(column)) {
+            if let Some(last) = live.iter().rposition(|column| column.name != column.own) {
                 // What a stored text lists is never called otherwise again.
                 let is_shown = self.catalogs.qualify == Qualify::WhereNeeded;
                 entry.listed_count = entry.listed_count.max(if is_shown { live.len() } else { last + 1 });
             }
         }
-        for (number, (written, alias, shown, entries)) in std::mem::take(&mut self.joins).into_iter().enumerate() {
-            let join = self.named_join(number, written, alias, &shown, entries);
+        for (number, join) in std::mem::take(&mut self.joins).into_iter().enumerate() {
+            let join = self.named_join(number, join);
             self.names.joins.push(join);
         }
         self.names
     }
 
-    fn named_join(
-        &self,
-        number: usize,
-        written: &tree::Join,
-        alias: &Alias,
-        shown: &[Shown],
-        entries: Vec<usize>,
-    ) -> JoinNames {
+    fn named_join(&self, number: usize, join: AliasedJoin<'_>) -> JoinNames {
+        let AliasedJoin { written, alias, shown, entries } = join;
         let names = &self.names;
         let is_there = |place: &Place| !names.entries[place.0].columns[place.1].is_dropped;
         let mut columns: Vec<(Option<Place>, String)> = Vec::with_capacity(shown.len());
+        let mut taken: HashSet<String> = HashSet::with_capacity(shown.len());
         let mut listed_count = alias.columns.len();
         for (place, shown) in shown.iter().enumerate() {
             if !shown.is.as_ref().is_none_or(is_there) {
@@ -432,10 +449,11 @@ impl<'w> Walk<'w> {
                 || self.merged_of_joins.contains(&(number, place))
                 || self.catalogs.qualify == Qualify::Always;
             let plain = below.filter(|_| !is_kept).unwrap_or(&shown.name);
-            let name = free(plain, |name| columns.iter().any(|(_, other)| other == name));
+            let name = free(plain, |name| taken.contains(name));
             if below.map_or(name != shown.name.as_str(), |below| below != name) {
                 listed_count = columns.len() + 1;
             }
+            taken.insert(name.clone());
             columns.push((shown.is, name));
         }
         let alias = free(&alias.name, |name| (self.is_taken)(name) || names.has(name));

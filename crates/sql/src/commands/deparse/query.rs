@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 
 use super::bound::{Bound, Places, Shown};
-use super::expr::{Qualify, sort_suffix};
+use super::expr::sort_suffix;
 use super::naming::Catalogs;
 use crate::binder::{self, column_name};
 use crate::plan;
-use crate::session::{CatalogView, quote_identifier};
+use crate::session::quote_identifier;
 use crate::tree::{
     Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, GroupItem, Indirection, Literal, Location,
     LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection,
@@ -100,16 +100,14 @@ pub fn visit_names(query: &Query, names: &dyn QueryNames) {
     written(query, names, false, None);
 }
 
-/// The text of a query, to be stored: with all parentheses. It was bound in the catalog `before`; `now` tells the names that things have.
-pub fn query_text(
+/// The text of a query, to be stored: with all parentheses.
+pub(in crate::commands) fn query_text(
     query: &Query,
     names: &dyn QueryNames,
     bound: &binder::Query,
-    before: &CatalogView,
-    now: &CatalogView,
+    catalogs: Catalogs<'_>,
 ) -> String {
-    let sides = Bound::new(Catalogs { before, now, qualify: Qualify::Always });
-    written(query, names, false, Some((&sides, bound)))
+    written(query, names, false, Some((&Bound::new(catalogs), bound)))
 }
 
 /// The text of a query; with no more parentheses than a reader needs, if `pretty`. Where it is known what the query was bound to, as
@@ -365,7 +363,8 @@ impl<'a> Writer<'a> {
         if let Some(limit) = &query.limit {
             if query.with_ties {
                 self.line("\n FETCH FIRST (");
-                self.expr(limit);
+                let bound = self.bound_query().and_then(|query| query.limit.as_ref());
+                self.count(limit, bound);
                 self.push(") ROWS WITH TIES");
             } else {
                 self.line("\n LIMIT ");
@@ -410,18 +409,8 @@ impl<'a> Writer<'a> {
 
     /// ORDER BY's list. Of a set operation, columns are named by their numbers.
     fn order(&mut self, query: &Query) {
-        let bound = self.bound_query().filter(|bound| {
-            let is_plain = |item: &SortBy| !matches!(item.direction, SortDirection::Using(_));
-            bound.order.len() == query.order.len() && query.order.iter().all(is_plain)
-        });
-        let Some(bound) = bound else {
-            let exprs = self.bound_query().map_or(&[][..], |query| &query.targets).iter().map(|target| &target.expr);
-            let places = self.places_of(exprs);
-            let before = std::mem::replace(&mut self.places, places);
-            self.sort_list(&query.order);
-            self.places = before;
-            return;
-        };
+        let bound = self.bound_query().filter(|bound| bound.order.len() == query.order.len());
+        let Some(bound) = bound else { return self.sort_list(&query.order) };
         for (number, (item, key)) in query.order.iter().zip(&bound.order).enumerate() {
             if number > 0 {
                 self.push(", ");
@@ -438,7 +427,14 @@ impl<'a> Writer<'a> {
                 }
                 None => self.bare(&item.expr),
             }
-            self.push(sort_suffix(key.descending, key.nulls_first));
+            match &item.direction {
+                SortDirection::Using(operator) => {
+                    self.push(" USING ");
+                    self.operator(operator);
+                    self.nulls(item.nulls_first);
+                }
+                _ => self.push(sort_suffix(key.descending, key.nulls_first)),
+            }
         }
     }
 
@@ -518,10 +514,11 @@ impl<'a> Writer<'a> {
             let is =
                 |expr: &Expr, truth: bool| matches!(expr.kind, ExprKind::Literal(Literal::Boolean(is)) if is == truth);
             if !(is(&cycle.value, true) && is(&cycle.default, false)) {
+                // The grammar takes nothing but literals there.
                 self.push(" TO ");
-                self.expr(&cycle.value);
+                self.plain(&cycle.value);
                 self.push(" DEFAULT ");
-                self.expr(&cycle.default);
+                self.plain(&cycle.default);
             }
             self.push(&format!(" USING {}", quote_identifier(&cycle.path)));
         }
@@ -623,25 +620,32 @@ impl<'a> Writer<'a> {
 
     /// GROUP BY's list from its bound form.
     fn group_text(&self, select: &Select, query: &binder::Query) -> Option<String> {
-        if select.group.len() != query.groups.len() {
+        let mut written: Vec<&Expr> = Vec::with_capacity(query.groups.len());
+        for item in &select.group {
+            match item {
+                GroupItem::Expr(Expr { kind: ExprKind::Row { fields, explicit: false }, .. }) => written.extend(fields),
+                GroupItem::Expr(expr) => written.push(expr),
+                _ => return None,
+            }
+        }
+        if written.len() != query.groups.len() {
             return None;
         }
-        let item = |(item, bound): (&GroupItem, &plan::Expr)| match item {
-            GroupItem::Expr(expr) => {
-                let target = query.targets.iter().position(|target| crate::binder::same(&target.expr, bound));
-                let written = match target.and_then(|target| self.written_target(&select.targets, target)) {
-                    Some(target) => &target.expr,
-                    None => expr,
-                };
-                Some(self.text_of(written, bound, Shown::Sorted).unwrap_or_else(|| {
-                    let text = self.piece_of(|writer| writer.as_written(written, Some(bound)));
-                    if matches!(written.kind, ExprKind::Column(_)) { text } else { format!("({text})") }
-                }))
-            }
-            _ => None,
+        let item = |(expr, bound): (&Expr, &plan::Expr)| {
+            let target = query.targets.iter().position(|target| crate::binder::same(&target.expr, bound));
+            // An item of the select list is written from where it was bound.
+            let listed = target.and_then(|target| {
+                let written = self.written_target(&select.targets, target)?;
+                Some((&written.expr, &query.targets[target].expr))
+            });
+            let (written, bound) = listed.unwrap_or((expr, bound));
+            self.text_of(written, bound, Shown::Sorted).unwrap_or_else(|| {
+                let text = self.piece_of(|writer| writer.as_written(written, Some(bound)));
+                if matches!(written.kind, ExprKind::Column(_)) { text } else { format!("({text})") }
+            })
         };
-        let items: Option<Vec<String>> = select.group.iter().zip(&query.groups).map(item).collect();
-        items.map(|items| items.join(", "))
+        let items: Vec<String> = written.into_iter().zip(&query.groups).map(item).collect();
+        Some(items.join(", "))
     }
 
     /// The select list, with `*` written out where it is known what it stands for.
@@ -649,7 +653,8 @@ impl<'a> Writer<'a> {
         let mut entries = self.bound_query().map(|query| query.output());
         let mut number = 0;
         for target in targets {
-            let width = self.names.star_width(target.expr.location).filter(|_| is_star(&target.expr));
+            let width = self.names.star_width(target.expr.location);
+            let width = width.filter(|_| is_star(&target.expr) && entries.is_some());
             for _ in 0..width.unwrap_or(1) {
                 if number > 0 {
                     self.line(",\n    ");
@@ -742,11 +747,16 @@ impl<'a> Writer<'a> {
                     self.operator(operator);
                 }
             }
-            match item.nulls_first {
-                None => {}
-                Some(true) => self.push(" NULLS FIRST"),
-                Some(false) => self.push(" NULLS LAST"),
-            }
+            self.nulls(item.nulls_first);
+        }
+    }
+
+    /// Where an item of ORDER BY says that NULLs stand.
+    fn nulls(&mut self, first: Option<bool>) {
+        match first {
+            None => {}
+            Some(true) => self.push(" NULLS FIRST"),
+            Some(false) => self.push(" NULLS LAST"),
         }
     }
 }

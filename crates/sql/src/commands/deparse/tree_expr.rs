@@ -176,7 +176,7 @@ impl Writer<'_> {
                     }
                 }
                 self.push("(");
-                self.next = self.places.subqueries.pop_front();
+                self.next = self.places.subqueries.get(&expr.location).copied();
                 self.inner_query(&subquery.query);
                 self.push(")");
                 if matches!(subquery.kind, SubqueryKind::Quantified { .. }) {
@@ -343,6 +343,19 @@ impl Writer<'_> {
                 self.push(".");
             }
             self.name(part);
+        }
+    }
+
+    /// A literal without its type, or a cast of one.
+    pub(super) fn plain(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Literal(literal) => self.literal(literal),
+            ExprKind::Cast { input, type_name } => {
+                self.plain(input);
+                let name = self.names.type_name(type_name);
+                self.push(&format!("::{name}"));
+            }
+            _ => self.expr(expr),
         }
     }
 
