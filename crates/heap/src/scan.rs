@@ -122,13 +122,13 @@ pub struct BuildSummary {
     pub older_versions: bool,
 }
 
-/// Calls what it is given with a transaction's context.
+/// Calls what it is given with a transaction's context, and has the context back when that returns.
 pub type LendContext<'l> = dyn Fn(&mut dyn FnMut(&TxnCtx<'_>)) + 'l;
 
 impl Heap {
-    /// Gives the newest version of each row to `f`, which may do what it likes, as nothing is held meanwhile, nor is the context that
-    /// `lend` lends for each page: for index builds. The caller keeps writers away by a lock on the table, or the result is just a rough
-    /// one. Each page is a yield point.
+    /// Gives the newest version of each row to `f`: for index builds. `f` may run statements: while it runs, the scan holds no page and no
+    /// context, which it takes anew from `lend` for each page. The caller keeps writers away by a lock on the table, or the result is
+    /// just a rough one. Each page is a yield point.
     ///
     /// # Errors
     /// XX001 and 58030 for a page that can't be read; 57014 and its kin at a yield point; what `f` fails with.

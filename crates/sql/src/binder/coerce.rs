@@ -43,7 +43,7 @@ impl Binder<'_, '_> {
             ExprKind::Row { .. } if expr.sql_type.oid == oids::RECORD && self.composite_shape(target.oid).is_some() => {
                 let base = types::base_type(self.context.lookup, target);
                 let row = self.coerce_row(expr, target, base, context, location)?;
-                let is_written = context == CastContext::Explicit && self.context.resolved.is_some();
+                let is_written = context == CastContext::Explicit && self.keeps_words();
                 if base.oid == target.oid && !is_written {
                     return Ok(Some(row));
                 }
@@ -156,7 +156,7 @@ impl Binder<'_, '_> {
         // Of a constant and of a cast it has to be known later which type they had: they are shown with it. A query that is stored keeps
         // every cast that was written.
         let is_kept = matches!(input.kind, ExprKind::Constant(_) | ExprKind::Cast(_))
-            || cast.context == CastContext::Explicit && self.context.resolved.is_some();
+            || cast.context == CastContext::Explicit && self.keeps_words();
         if cast.is_noop() && !(is_kept && input.sql_type.oid != target.oid) {
             return Expr { sql_type: target, ..input };
         }

@@ -171,7 +171,7 @@ impl Binder<'_, '_> {
         }
         let mut written_terms = None;
         if !added.columns.is_empty() {
-            if self.context.resolved.is_some() {
+            if self.keeps_words() {
                 written_terms = Some(Box::new((anchor.clone(), recursive.clone())));
             }
             (anchor, recursive) =

@@ -464,7 +464,7 @@ impl Binder<'_, '_> {
     /// The fields of a row value, with their names.
     pub(super) fn fields_of(&mut self, row: Expr, location: Location) -> Result<Vec<(Name, Expr)>> {
         let row = match row.kind {
-            ExprKind::Row { ref fields, .. } if self.context.resolved.is_some() && !are_columns(fields) => row,
+            ExprKind::Row { ref fields, .. } if self.keeps_words() && !are_columns(fields) => row,
             ExprKind::Row { fields, shape } => {
                 return Ok(shape.fields.iter().map(|(name, _)| Name::new(name)).zip(fields).collect());
             }
@@ -653,7 +653,7 @@ impl Binder<'_, '_> {
         }
         let row = match row.kind {
             // A query that is stored keeps a row that was written, and with it what the row's type is.
-            ExprKind::Row { ref fields, .. } if self.context.resolved.is_some() && !are_columns(fields) => row,
+            ExprKind::Row { ref fields, .. } if self.keeps_words() && !are_columns(fields) => row,
             ExprKind::Row { mut fields, .. } => return Ok(fields.swap_remove(position)),
             _ => row,
         };

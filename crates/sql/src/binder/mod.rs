@@ -389,6 +389,11 @@ impl<'c, 'a> Binder<'c, 'a> {
         self.context.earlier.filter(|_| !self.text_is_foreign)
     }
 
+    /// Whether the bound form is for a text that will be stored: it keeps what was written, where it could be made simpler.
+    fn keeps_words(&self) -> bool {
+        self.context.resolved.is_some()
+    }
+
     /// Takes down what something in the text stands for.
     fn note_resolved(&self, note: impl FnOnce(&mut Resolved)) {
         if let Some(resolved) = self.context.resolved.filter(|_| !self.text_is_foreign) {

@@ -135,7 +135,7 @@ impl Binder<'_, '_> {
             let descending = self.is_descending(sort)?;
             let nulls_first = sort.nulls_first.unwrap_or(descending);
             // The same target again adds nothing, but to the text of a query that is stored.
-            if self.context.resolved.is_some() || items.iter().all(|item| item.target as usize != target) {
+            if self.keeps_words() || items.iter().all(|item| item.target as usize != target) {
                 items.push(OrderItem { target: target as u32, descending, nulls_first });
             }
         }
@@ -180,7 +180,7 @@ impl Binder<'_, '_> {
                             false => groups.iter().any(|other| same(other, &group)),
                         };
                         // The text of a query that is stored has each item as often as it was written.
-                        let is_known = is_same && self.context.resolved.is_none();
+                        let is_known = is_same && !self.keeps_words();
                         if !is_known {
                             grouped.extend((!was_made).then_some(index));
                             groups.push(group);

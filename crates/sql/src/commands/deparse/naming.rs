@@ -1,9 +1,9 @@
 //! What the entries of a query's range table, their columns and its named joins are called in the query's text.
 //!
 //! A table is called by the name that it has now, and so are its columns, unless the query gives them names of its own. Everything else
-//! keeps the names that it had when the query was bound. A name that would be taken for another thing gets a number.
+//! keeps the names that it had when the query was bound. A name that is used already gets a number: `t_1`.
 //!
-//! What is stored lists columns, and gives entries other names, only where it must: such names stay, whatever is renamed later.
+//! A name in an alias follows no renames. So a text that is stored gives aliases and lists of columns only where it must.
 
 use std::collections::{HashMap, HashSet};
 
@@ -151,7 +151,7 @@ impl ScopeNames {
         Some([&entry.alias, &entry.columns.get(place.1)?.name])
     }
 
-    /// The name in FROM under which a row as a whole is known; nothing if it is none of one item's.
+    /// The name in FROM under which a row as a whole is known. `None` unless the variables are all columns of one item of FROM.
     pub fn row(&self, variables: &[Variable], open: &[*const tree::Join]) -> Option<&str> {
         let places = || variables.iter().map(|variable| (variable.relation as usize, variable.attribute as usize));
         let number = places().next()?.0;
