@@ -99,6 +99,31 @@ impl ArgumentMode {
 }
 
 impl FunctionDef {
+    /// A volatile function in SQL without arguments and body that returns nothing.
+    pub fn new(oid: Oid, schema: Oid, name: impl Into<String>, owner: Oid) -> FunctionDef {
+        FunctionDef {
+            oid,
+            schema,
+            name: name.into(),
+            owner,
+            arguments: Vec::new(),
+            returns: Oid::INVALID,
+            returns_set: false,
+            language: "sql".to_owned(),
+            body: String::new(),
+            volatility: Volatility::Volatile,
+            strict: false,
+            kind: FunctionKind::Function,
+            security_definer: false,
+            settings: Vec::new(),
+            comment: None,
+            cost: None,
+            rows: None,
+            leakproof: false,
+            parallel: Parallel::Unsafe,
+        }
+    }
+
     /// Whether it is called by `CALL`.
     pub fn is_procedure(&self) -> bool {
         self.kind == FunctionKind::Procedure

@@ -380,7 +380,7 @@ fn referenced_tables(table: &TableDef) -> impl Iterator<Item = Oid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{ArgumentDef, BOOTSTRAP_ROLE, FunctionKind, Volatility};
+    use crate::catalog::{ArgumentDef, BOOTSTRAP_ROLE};
     use crate::row::PhysicalType;
 
     fn put(object: impl Into<Object>) -> Change {
@@ -423,25 +423,9 @@ mod tests {
         let sequence = SequenceDef::new(Oid(2), PUBLIC_SCHEMA, "x", BOOTSTRAP_ROLE);
         assert!(catalog.conflicting(&sequence.into()).is_some());
         let function = |oid: u32, argument: u32| FunctionDef {
-            oid: Oid(oid),
-            schema: PUBLIC_SCHEMA,
-            name: "x".into(),
-            owner: BOOTSTRAP_ROLE,
             arguments: vec![ArgumentDef { name: None, type_oid: Oid(argument), mode: ArgumentMode::In, default: None }],
             returns: Oid(23),
-            returns_set: false,
-            language: "sql".into(),
-            body: String::new(),
-            volatility: Volatility::Volatile,
-            strict: false,
-            kind: FunctionKind::Function,
-            security_definer: false,
-            settings: Vec::new(),
-            comment: None,
-            cost: None,
-            rows: None,
-            leakproof: false,
-            parallel: Default::default(),
+            ..FunctionDef::new(Oid(oid), PUBLIC_SCHEMA, "x", BOOTSTRAP_ROLE)
         };
         let catalog = catalog.with_changes(&[put(function(3, 23))], 2);
         assert!(catalog.conflicting(&function(4, 20).into()).is_none());

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{
-    ArgumentDef, ArgumentMode, BOOTSTRAP_ROLE, FunctionDef, FunctionKind, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA,
-    Parallel, Volatility,
-};
+use engine::catalog::{ArgumentDef, ArgumentMode, BOOTSTRAP_ROLE, FunctionDef, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
 
 use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
 use super::{Equal, relations, type_functions, user_types};
@@ -27,25 +24,11 @@ pub fn function_as_stored(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bo
     let argument =
         |type_oid: &Oid| ArgumentDef { name: None, type_oid: *type_oid, mode: ArgumentMode::In, default: None };
     FunctionDef {
-        oid,
-        schema: PG_CATALOG_SCHEMA,
-        name: String::new(),
-        owner: BOOTSTRAP_ROLE,
         arguments: inputs.iter().map(argument).collect(),
         returns: result,
         returns_set,
         language: "internal".to_owned(),
-        body: String::new(),
-        volatility: Volatility::Volatile,
-        strict: false,
-        kind: FunctionKind::Function,
-        security_definer: false,
-        settings: Vec::new(),
-        comment: None,
-        cost: None,
-        rows: None,
-        leakproof: false,
-        parallel: Parallel::Unsafe,
+        ..FunctionDef::new(oid, PG_CATALOG_SCHEMA, "", BOOTSTRAP_ROLE)
     }
 }
 

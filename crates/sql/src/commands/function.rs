@@ -33,25 +33,12 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
     let (returns, returns_set) = result_type(ddl, create, &arguments)?;
     check_polymorphic(ddl, &arguments, returns)?;
     let mut function = FunctionDef {
-        oid: ddl.allocate_oid(),
-        schema,
-        name: create.name.name.to_string(),
-        owner: ddl.owner(),
         arguments,
         returns,
         returns_set,
         language: String::new(),
-        body: String::new(),
-        volatility: Volatility::Volatile,
-        strict: false,
         kind: if create.is_procedure { FunctionKind::Procedure } else { FunctionKind::Function },
-        security_definer: false,
-        settings: Vec::new(),
-        comment: None,
-        cost: None,
-        rows: None,
-        leakproof: false,
-        parallel: Parallel::Unsafe,
+        ..FunctionDef::new(ddl.allocate_oid(), schema, create.name.name.as_str(), ddl.owner())
     };
     apply_options(ddl, &mut function, &create.options, true)?;
     if function.language == "sql" {
