@@ -110,7 +110,7 @@ pub fn compile_block(body: &str, catalog: &CatalogView) -> Result<Function> {
     )
 }
 
-/// What was compiled, if PostgreSQL's parser has nothing against it. That parser doesn't know which types there are: one that is missing
+/// The compiled function, if PostgreSQL's parser has nothing against it. That parser doesn't know which types there are: one that is missing
 /// is noticed where it is named, which is before what is wrong with the statements.
 fn first_error(checked: Result<()>, compiled: Result<Function>) -> Result<Function> {
     match (checked, compiled) {

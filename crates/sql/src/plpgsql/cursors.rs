@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 
-use super::expression::{evaluate, open_dynamic, open_statement, told_from};
+use super::dynamic::open_dynamic;
+use super::expression::{evaluate, open_statement, told_from};
 use super::frame::{Frame, cast};
 use super::interpret::{Flow, after_round, columns_of, dynamic, run_statements, set_found};
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};

@@ -17,9 +17,9 @@ use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Meaning, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, SessionState, query_plan};
-use crate::tree::{Name, ParsedStatement, Statement};
+use crate::tree::{Name, Statement};
 use crate::types::context::UserTypeKind;
-use crate::types::{CatalogLookup, SqlType, Value, oids};
+use crate::types::{CatalogLookup, SqlType, Value};
 
 /// The names that a function's variables have in its statements.
 struct Names<'f> {
@@ -34,7 +34,7 @@ struct Names<'f> {
     spread: RefCell<Vec<(usize, usize)>>,
     /// The table whose row NEW or OLD was asked for as a whole.
     whole: Cell<Option<Oid>>,
-    /// What the first field raises that its record hasn't got.
+    /// The error of the first field that its record lacks.
     missing: RefCell<Option<Error>>,
 }
 
@@ -198,7 +198,7 @@ fn plan_tree(
 }
 
 /// What statements are planned in. One before it may have changed the catalog.
-fn environment<'e>(frame: &'e Frame<'_>, state: &'e SessionState, is_cursor: bool) -> Environment<'e> {
+pub(super) fn environment<'e>(frame: &'e Frame<'_>, state: &'e SessionState, is_cursor: bool) -> Environment<'e> {
     let environment = Environment::new(state, &state.catalog());
     environment.with_transition_tables(transition_tables(frame)).with_row_places(is_cursor)
 }
@@ -510,7 +510,7 @@ pub fn run_statement(
 }
 
 /// 0A000 for a statement that changes or locks rows in a function that promised not to.
-fn refuse_change(planned: &Planned, frame: &Frame<'_>) -> Result<()> {
+pub(super) fn refuse_change(planned: &Planned, frame: &Frame<'_>) -> Result<()> {
     let what = match planned.statement.command {
         _ if frame.function.is_volatile => return Ok(()),
         Command::Select | Command::Utility
@@ -583,7 +583,7 @@ pub fn as_call<T>(
 }
 
 /// Runs a utility statement; the number of rows it gave or changed.
-fn run_utility(
+pub(super) fn run_utility(
     utility: &Statement,
     planned: &Arc<Planned>,
     text: &Arc<str>,
@@ -616,7 +616,7 @@ fn run_utility(
 }
 
 /// A statement whose plan gives no rows can't be a cursor's: 42P11 if that is so.
-fn require_rows(planned: &Planned) -> Result<()> {
+pub(super) fn require_rows(planned: &Planned) -> Result<()> {
     if planned.gives_rows() {
         return Ok(());
     }
@@ -624,7 +624,7 @@ fn require_rows(planned: &Planned) -> Result<()> {
     Err(Error::new(sqlstate::INVALID_CURSOR_DEFINITION, message))
 }
 
-/// What a statement is called in messages about the rows that it doesn't give.
+/// The words for a statement in messages about the rows that it doesn't give.
 pub(super) fn query_name(planned: &Planned) -> String {
     match (&planned.statement.kind, planned.statement.command) {
         (StatementKind::Utility(utility), _) => crate::commands::tag_of(utility),
@@ -637,7 +637,7 @@ pub(super) fn query_name(planned: &Planned) -> String {
 }
 
 /// Opens a cursor over a planned query whose locks are taken.
-fn open_planned(
+pub(super) fn open_planned(
     planned: &Arc<Planned>,
     parameters: Vec<Value>,
     scroll: Option<bool>,
@@ -674,205 +674,4 @@ pub fn open_statement(
         open_planned(&plan.planned, parameters_of(&plan, frame)?.into_owned(), scroll, frame, run)
     };
     told_from(frame, Some(described(expression)), run, open).map_err(|error| within(error, expression))
-}
-
-/// Opens a cursor over a text made at run time, as [`open_statement`] does.
-///
-/// # Errors
-/// Those of [`open_statement`]; 42P11 for several statements.
-pub fn open_dynamic(
-    dynamic: &Dynamic,
-    scroll: Option<bool>,
-    frame: &Frame<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<Cursor> {
-    let what = "SQL statement";
-    let text: Arc<str> = Arc::from(dynamic.text.as_str());
-    let refused = |message: String| Err(Error::new(sqlstate::INVALID_CURSOR_DEFINITION, message));
-    match dynamic.statements(run.state)?.as_deref() {
-        Some([ParsedStatement { statement: Statement::Transaction(command), .. }]) => {
-            return refused(format!("cannot open {} query as cursor", command.name()));
-        }
-        None | Some([_]) => {}
-        Some(_) => return refused("cannot open multi-query plan as cursor".to_owned()),
-    }
-    let (types, values) = dynamic.parameters();
-    let plan = |run: &mut Run<'_, '_>| plan_dynamic((&text, None), &types, dynamic.is_cursor, frame, run);
-    let planned =
-        told_from(frame, Some((what, &text)), run, plan).map_err(|error| in_text(error, what, &dynamic.text))?;
-    require_rows(&planned)?;
-    if matches!(planned.statement.kind, StatementKind::Utility(_)) {
-        let gathered = gather_rows(run, |run, on_plan, on_row| run_dynamic(dynamic, frame, run, on_plan, on_row))?;
-        return Ok(Cursor::of_rows(planned, gathered.1, scroll.or(Some(false))));
-    }
-    let open = |run: &mut Run<'_, '_>| {
-        refuse_change(&planned, frame)?;
-        open_planned(&planned, values, scroll, frame, run)
-    };
-    told_from(frame, Some((what, &text)), run, open).map_err(|error| in_text(error, what, &dynamic.text))
-}
-
-/// A text made at run time.
-pub struct Dynamic {
-    /// The text.
-    pub text: String,
-    /// The values of USING.
-    pub parameters: Vec<(Value, SqlType)>,
-    /// It is a cursor's query.
-    pub is_cursor: bool,
-    /// The rows of each of its statements are wanted, and not those of the last one.
-    pub gives_all: bool,
-}
-
-impl Dynamic {
-    /// The types and values of its parameters.
-    fn parameters(&self) -> (Arc<[SqlType]>, Vec<Value>) {
-        let types = self
-            .parameters
-            .iter()
-            .map(|(_, own)| if own.oid == oids::UNKNOWN { SqlType::TEXT } else { *own })
-            .collect();
-        (types, self.parameters.iter().map(|(value, _)| value.clone()).collect())
-    }
-
-    /// The statements of the text; `None` where it can't be read, of which planning tells.
-    ///
-    /// # Errors
-    /// Interruptions.
-    fn statements(&self, state: &SessionState) -> Result<Option<Vec<ParsedStatement>>> {
-        match crate::parser::parse(&self.text, parse_options(state)) {
-            Err(error) if crate::planner::is_interruption(&error) => Err(error),
-            parsed => Ok(parsed.ok()),
-        }
-    }
-}
-
-/// A good plan for a text made at run time, with its locks; for one statement of several, if that is given.
-fn plan_dynamic(
-    (text, tree): (&Arc<str>, Option<&ParsedStatement>),
-    types: &Arc<[SqlType]>,
-    is_cursor: bool,
-    frame: &Frame<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<Arc<Planned>> {
-    let state = run.state;
-    let plan_here = || match tree {
-        Some(tree) => Nested::plan_uncached(state, text, tree, types),
-        None => Nested::plan_text(state, text, types),
-    };
-    let plan = |run: &Run<'_, '_>| -> Result<Arc<Planned>> {
-        if frame.transition_tables.is_none() && !is_cursor {
-            return plan_here();
-        }
-        match plan_apart((text, tree), types, is_cursor, frame, run)? {
-            // The session knows what columns it has.
-            planned if matches!(planned.statement.kind, StatementKind::Utility(_)) => plan_here(),
-            planned => Ok(planned),
-        }
-    };
-    let mut planned = plan(run)?;
-    let mut locks = RelationLocks::default();
-    while !matches!(planned.statement.kind, StatementKind::Utility(_)) && !locks.take(state, &planned)? {
-        run.catalog = state.catalog();
-        planned = plan(run)?;
-    }
-    Ok(planned)
-}
-
-/// A plan for a text made at run time, a cursor's or in a trigger's function that can read more tables; it is not kept.
-fn plan_apart(
-    (text, tree): (&Arc<str>, Option<&ParsedStatement>),
-    types: &[SqlType],
-    is_cursor: bool,
-    frame: &Frame<'_>,
-    run: &Run<'_, '_>,
-) -> Result<Arc<Planned>> {
-    let environment = environment(frame, run.state, is_cursor);
-    let parameters = Parameters::fixed(types.to_vec());
-    if let Some(tree) = tree {
-        return environment.planned(text, &tree.statement, parameters);
-    }
-    let mut statements = crate::parser::parse(text, parse_options(run.state))?;
-    let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
-    environment.planned(text, &tree.statement, parameters)
-}
-
-/// Runs a text made at run time, of several statements maybe.
-///
-/// # Errors
-/// What it raises.
-pub fn run_dynamic(
-    dynamic: &Dynamic,
-    frame: &Frame<'_>,
-    run: &mut Run<'_, '_>,
-    on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
-    on_row: &mut OnRow<'_>,
-) -> Result<u64> {
-    let what = "SQL statement";
-    let text: Arc<str> = Arc::from(dynamic.text.as_str());
-    let Some(statements) = dynamic.statements(run.state)? else {
-        let work = |run: &mut Run<'_, '_>| run_one_dynamic((&text, None), dynamic, frame, run, on_plan, on_row);
-        return told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text));
-    };
-    if dynamic.gives_all && statements.is_empty() {
-        return Err(Error::new(sqlstate::SYNTAX_ERROR, "empty query does not return tuples"));
-    }
-    let ending = |tree: &ParsedStatement| match &tree.statement {
-        Statement::Transaction(command) => Some(command.name()),
-        _ => None,
-    };
-    let refused = statements.iter().position(|tree| ending(tree).is_some());
-    let (mut count, is_only) = (0, statements.len() == 1);
-    for (number, tree) in statements[..refused.unwrap_or(statements.len())].iter().enumerate() {
-        let tree = if is_only { None } else { Some(tree) };
-        // The rows of several are those of the last one, unless all are wanted.
-        let is_wanted = dynamic.gives_all || number + 1 == statements.len();
-        let work = |run: &mut Run<'_, '_>| match is_wanted {
-            true => run_one_dynamic((&text, tree), dynamic, frame, run, on_plan, on_row),
-            false => {
-                let mut ignore = |_: &mut Run<'_, '_>, _: &[Value]| Ok(ControlFlow::Continue(()));
-                run_one_dynamic((&text, tree), dynamic, frame, run, &mut |_| Ok(()), &mut ignore)
-            }
-        };
-        count = told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text))?;
-    }
-    if let Some(name) = refused.and_then(|number| ending(&statements[number])).filter(|_| dynamic.gives_all) {
-        let error = Error::new(sqlstate::SYNTAX_ERROR, format!("{name} query does not return tuples"));
-        return Err(in_text(error, what, &text));
-    }
-    if refused.is_some() {
-        return Err(Error::unsupported("EXECUTE of transaction commands is not implemented"));
-    }
-    Ok(count)
-}
-
-/// Runs one statement of a text made at run time; the tree is that of one among several.
-fn run_one_dynamic(
-    (text, tree): (&Arc<str>, Option<&ParsedStatement>),
-    dynamic: &Dynamic,
-    frame: &Frame<'_>,
-    run: &mut Run<'_, '_>,
-    on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
-    on_row: &mut OnRow<'_>,
-) -> Result<u64> {
-    let (types, values) = dynamic.parameters();
-    let state = run.state;
-    let planned = plan_dynamic((text, tree), &types, dynamic.is_cursor, frame, run)?;
-    on_plan(&planned)?;
-    if let StatementKind::Utility(utility) = &planned.statement.kind {
-        return run_utility(utility, &planned, text, &values, frame, run, on_row);
-    }
-    refuse_change(&planned, frame)?;
-    if frame.function.is_volatile {
-        state.engine().push_snapshot()?;
-    }
-    let first_check = state.next_check.get();
-    let result = Nested::run(run, &planned, &values, on_row).and_then(|count| {
-        executor::run_pending_checks(state, Due::Statement(first_check), &mut *run.client)?;
-        Ok(count)
-    });
-    if frame.function.is_volatile {
-        state.engine().pop_snapshot();
-    }
-    result
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 
 use super::conditions::catches;
+use super::dynamic::{Dynamic, run_dynamic};
 use super::expression::{
-    Dynamic, OnRow, evaluate, is_constant, is_query, keep_label, kept_label, place_line, query_name, run_dynamic,
-    run_statement, within,
+    OnRow, evaluate, is_constant, is_query, keep_label, kept_label, place_line, query_name, run_statement, within,
 };
 use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};

@@ -4,6 +4,7 @@ mod call;
 mod compile;
 mod conditions;
 mod cursors;
+mod dynamic;
 mod element;
 mod expression;
 mod frame;
