@@ -29,7 +29,7 @@ use crate::types::{self, SqlType};
 /// A query with what its names stand for.
 pub(super) struct StoredQuery {
     query: Box<Query>,
-    /// What it was bound to, the views that it reads as if they were tables; nothing if it can't be bound any more.
+    /// Its bound form, in which the views that it reads are tables; `None` if it can't be bound any more.
     pub bound: Option<binder::Query>,
     /// The catalog in which it was bound.
     catalog: CatalogView,
@@ -52,16 +52,11 @@ impl StoredQuery {
     /// Of a query that is being defined.
     ///
     /// # Errors
-    /// Whatever binding raises.
+    /// Those of binding.
     pub fn of_definition(ddl: &Ddl<'_>, query: &Query) -> Result<StoredQuery> {
-        let resolved = RefCell::default();
-        let statement = Statement::Select(Box::new(query.clone()));
-        let bound = Environment::new(ddl.state, &ddl.view())
-            .taking_down(&resolved)
-            .leaving_views_closed()
-            .with_context(ddl.text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;
-        let bound = bound.map(|bound| bound.query);
-        Ok(StoredQuery::new(ddl, Box::new(query.clone()), bound, resolved.into_inner()))
+        let query = Box::new(query.clone());
+        let (query, bound, resolved) = bound_closed(Environment::new(ddl.state, &ddl.view()), ddl.text, query);
+        Ok(StoredQuery::new(ddl, query, bound?, resolved))
     }
 
     /// Of a view, as it is stored.
@@ -71,16 +66,9 @@ impl StoredQuery {
     pub fn of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<StoredQuery>> {
         let Some(text) = view.view_query.as_deref() else { return Ok(None) };
         let Some(query) = if_readable(parse_stored_query(text))? else { return Ok(None) };
-        let statement = Statement::Select(query);
-        let resolved = RefCell::default();
-        let bound = Environment::new(ddl.state, &ddl.view())
-            .for_query_of(view)
-            .taking_down(&resolved)
-            .leaving_views_closed()
-            .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
-        let bound = if_readable(bound)?.flatten().map(|bound| bound.query);
-        let Statement::Select(query) = statement else { return Ok(None) };
-        let stored = StoredQuery::new(ddl, query, bound, resolved.into_inner());
+        let environment = Environment::new(ddl.state, &ddl.view()).for_query_of(view);
+        let (query, bound, resolved) = bound_closed(environment, text, query);
+        let stored = StoredQuery::new(ddl, query, if_readable(bound)?.flatten(), resolved);
         Ok(Some(StoredQuery { known: view.view_scope.clone(), ..stored }))
     }
 
@@ -256,6 +244,22 @@ impl QueryNames for NamesNow<'_, '_, '_> {
 
 /// The stored queries of views on their way from one text to the next.
 pub(super) struct StoredQueries(Vec<(Oid, StoredQuery)>);
+
+/// Binds the query of a view as its text is written from it: the views that it reads are tables, and what was written is kept.
+pub(super) fn bound_closed(
+    environment: Environment<'_>,
+    text: &str,
+    query: Box<Query>,
+) -> (Box<Query>, Result<Option<binder::Query>>, Resolved) {
+    let resolved = RefCell::default();
+    let statement = Statement::Select(query);
+    let bound = environment
+        .taking_down(&resolved)
+        .leaving_views_closed()
+        .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
+    let Statement::Select(query) = statement else { unreachable!("it was made above") };
+    (query, bound.map(|bound| bound.map(|bound| bound.query)), resolved.into_inner())
+}
 
 /// Refuses a view whose text, as it would be stored, can't be bound to columns of these types: better now than when it is read.
 ///

@@ -141,6 +141,7 @@ pub(super) fn define(ddl: &Ddl<'_>, name: &str, query: &Query) -> Result<Defined
         return Err(Error::unsupported("views must not contain data-modifying statements in WITH"));
     }
     lock_stored_queries(ddl, LockMode::RowExclusive)?;
+    // Bound with the views that it reads open, for what all of them need; its text comes from a form in which they are closed.
     let statement = Statement::Select(Box::new(query.clone()));
     let bound = Environment::new(ddl.state, &ddl.view())
         .with_context(ddl.text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;

@@ -1,10 +1,10 @@
-//! Calls of functions by their names, with the arguments as they were written.
+//! Calls, back to text: of functions by their names with the arguments as they were written, of aggregates, and over windows.
 
 use base::Oid;
 use engine::catalog::ArgumentMode;
 
-use super::expr::{Place, Qualify, Writer};
-use crate::plan::{Expr, FunctionTarget};
+use super::expr::{Place, Qualify, Writer, sort_suffix};
+use crate::plan::{AggregateCall, Expr, FunctionTarget, WindowCall, WindowTarget};
 use crate::session::quote_identifier;
 use crate::types::{self, CallTypes, Callee, SqlType, WrittenArgument, oids};
 
@@ -136,5 +136,85 @@ impl Writer<'_, '_> {
                 self.push(&name);
             }
         }
+    }
+
+    pub(super) fn aggregate(&mut self, call: &AggregateCall) {
+        self.push(&quote_identifier(call.function.name));
+        self.push("(");
+        if call.distinct {
+            self.push("DISTINCT ");
+        }
+        if call.function.direct_arguments.is_some() {
+            let direct = &call.arguments[..call.direct_count()];
+            if !direct.is_empty() {
+                self.aggregated(direct, call.function.arguments);
+            }
+            self.push(") WITHIN GROUP (ORDER BY ");
+            self.aggregate_order(call);
+        } else {
+            self.aggregated(&call.arguments, call.function.arguments);
+            if !call.order.is_empty() {
+                self.push(" ORDER BY ");
+                self.aggregate_order(call);
+            }
+        }
+        self.push(")");
+        self.filter(call.filter.as_ref());
+    }
+
+    fn aggregate_order(&mut self, call: &AggregateCall) {
+        for (number, key) in call.order.iter().enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            // A key that is one of the arguments is shown as that is, with its cast.
+            let argument = call.arguments.iter().position(|argument| crate::binder::same(argument, &key.expr));
+            let declared = argument.and_then(|place| call.function.arguments.get(place));
+            let is_wrapped = self.deparser.wraps_key(&key.expr);
+            self.push(if is_wrapped { "(" } else { "" });
+            self.operand(&key.expr, declared.copied().unwrap_or(Oid::INVALID), Place::Argument);
+            self.push(if is_wrapped { ")" } else { "" });
+            self.push(sort_suffix(key.descending, key.nulls_first));
+        }
+    }
+
+    /// The arguments of an aggregate.
+    fn aggregated(&mut self, arguments: &[Expr], declared: &[Oid]) {
+        if arguments.is_empty() {
+            self.push("*");
+        }
+        for (place, argument) in arguments.iter().enumerate() {
+            if place > 0 {
+                self.push(", ");
+            }
+            self.operand(argument, declared.get(place).copied().unwrap_or(Oid::INVALID), Place::Argument);
+        }
+    }
+
+    fn filter(&mut self, filter: Option<&Expr>) {
+        if let Some(filter) = filter {
+            self.push(" FILTER (WHERE ");
+            self.expr(filter, false);
+            self.push(")");
+        }
+    }
+
+    pub(super) fn window(&mut self, call: &WindowCall) {
+        match &call.function {
+            WindowTarget::Window(function) => {
+                self.push(&quote_identifier(function.name));
+                self.push("(");
+                self.list(&call.arguments);
+            }
+            WindowTarget::Aggregate(function) => {
+                self.push(&quote_identifier(function.name));
+                self.push("(");
+                self.aggregated(&call.arguments, function.arguments);
+            }
+        }
+        self.push(")");
+        self.filter(call.filter.as_ref());
+        let over = self.deparser.names.over(call.window, &call.frame, self.deparser);
+        self.push(&format!(" OVER {over}"));
     }
 }

@@ -1,6 +1,5 @@
 //! Definitions of constraints, indexes and views, as `pg_get_constraintdef` and its kin show them.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::Result;
@@ -12,16 +11,17 @@ use super::bound::Bound;
 use super::expr::{Deparser, NoNames, Qualify, TableNames, sort_suffix};
 use super::naming::Catalogs;
 use super::query::{QueryNames, TableText, dotted, written_type};
-use crate::binder::{self, DefinitionUse, Parameters, Resolved, definition_type};
+use crate::binder::{DefinitionUse, Resolved, definition_type};
 use crate::catalogs::builtin;
 use crate::commands::ddl::{bind_stored, bind_stored_value};
 use crate::commands::dependencies::relation;
+use crate::commands::stored_query::bound_closed;
 use crate::commands::user_type::{ValueOf, bound_check};
 use crate::parser;
 use crate::plan::ExprKind;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, quote_identifier};
-use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, Statement, TableReference, TypeName};
+use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReference, TypeName};
 use crate::types::{CatalogLookup, SqlType, collation};
 
 /// What a stored expression is.
@@ -286,10 +286,12 @@ pub fn index_definition(state: &SessionState, index: &IndexDef, pretty: bool) ->
 pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> Result<Option<String>> {
     let (Some(text), true) = (&view.view_query, view.kind != RelationKind::Table) else { return Ok(None) };
     let shown = match parser::if_readable(parser::parse_stored_query(text))? {
-        Some(mut query) => {
+        Some(query) => {
             let catalog = state.catalog();
             // ORDER BY may name columns as they were called in the query.
-            let (bound, resolved) = bound_query(state, &Arc::new(view.clone()), text, &query)?;
+            let environment = Environment::new(state, &catalog).for_query_of(&Arc::new(view.clone()));
+            let (mut query, bound, resolved) = bound_closed(environment, text, query);
+            let bound = parser::if_readable(bound)?.flatten();
             let names = ShownNames { state, view: catalog.clone(), text, resolved };
             name_columns(&mut query, view);
             let sides =
@@ -299,24 +301,6 @@ pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> R
         None => text.clone(),
     };
     Ok(Some(format!("{shown};")))
-}
-
-/// A view's query as it is bound, the views that it reads as if they were tables; nothing if it can't be bound any more.
-fn bound_query(
-    state: &SessionState,
-    view: &Arc<TableDef>,
-    text: &str,
-    query: &Query,
-) -> Result<(Option<crate::binder::Query>, Resolved)> {
-    let statement = Statement::Select(Box::new(query.clone()));
-    let resolved = RefCell::default();
-    let bound = Environment::new(state, &state.catalog())
-        .for_query_of(view)
-        .taking_down(&resolved)
-        .leaving_views_closed()
-        .with_context(text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())));
-    let bound = parser::if_readable(bound)?.flatten().map(|bound| bound.query);
-    Ok((bound, resolved.into_inner()))
 }
 
 /// Gives the columns of a query the names that the view's columns have.

@@ -6,7 +6,7 @@ use engine::catalog::TableDef;
 use super::plain_literal;
 use crate::plan::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue,
-    SetCall, Subquery, Variable, WindowCall, WindowFrame, WindowTarget,
+    SetCall, Subquery, Variable, WindowCall, WindowFrame,
 };
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::text_io::is_reg_type;
@@ -83,7 +83,7 @@ impl Names for TableNames<'_> {
 /// Writes bound expressions.
 pub struct Deparser<'a> {
     pub(super) view: &'a CatalogView,
-    names: &'a dyn Names,
+    pub(super) names: &'a dyn Names,
     pub(super) qualify: Qualify,
     /// CASE stands on lines of its own, as `pg_get_expr` writes it; otherwise all is one line, as in EXPLAIN.
     indent: bool,
@@ -265,7 +265,7 @@ impl Writer<'_, '_> {
         self.text.push_str(text);
     }
 
-    fn list(&mut self, exprs: &[Expr]) {
+    pub(super) fn list(&mut self, exprs: &[Expr]) {
         for (number, expr) in exprs.iter().enumerate() {
             if number > 0 {
                 self.push(", ");
@@ -326,7 +326,7 @@ impl Writer<'_, '_> {
     }
 
     /// `show_implicit`: a cast that was not written is shown all the same.
-    fn expr(&mut self, expr: &Expr, show_implicit: bool) {
+    pub(super) fn expr(&mut self, expr: &Expr, show_implicit: bool) {
         match &expr.kind {
             ExprKind::Constant(value) => self.constant(value, expr.sql_type, true),
             ExprKind::Parameter(index) => match self.deparser.values.get(*index as usize) {
@@ -604,8 +604,8 @@ impl Writer<'_, '_> {
         self.push(&format!("::{name}"));
     }
 
-    /// Whether a column stands for a value of another type, which was written: `tableoid::regclass`. What a domain is over, and text for
-    /// varchar, is taken without a word.
+    /// Whether a column stands for a value of another type, which was written: `tableoid::regclass`. A value of a domain
+    /// stands for one of the base type, and one of varchar for text, without a cast.
     fn is_recast(&self, column: &Expr) -> bool {
         let names = self.deparser.names;
         let own = match &column.kind {
@@ -665,86 +665,6 @@ impl Writer<'_, '_> {
             self.push(" ");
         }
         self.keyword("END", -4, 0);
-    }
-
-    fn aggregate(&mut self, call: &AggregateCall) {
-        self.push(&quote_identifier(call.function.name));
-        self.push("(");
-        if call.distinct {
-            self.push("DISTINCT ");
-        }
-        if call.function.direct_arguments.is_some() {
-            let direct = &call.arguments[..call.direct_count()];
-            if !direct.is_empty() {
-                self.aggregated(direct, call.function.arguments);
-            }
-            self.push(") WITHIN GROUP (ORDER BY ");
-            self.aggregate_order(call);
-        } else {
-            self.aggregated(&call.arguments, call.function.arguments);
-            if !call.order.is_empty() {
-                self.push(" ORDER BY ");
-                self.aggregate_order(call);
-            }
-        }
-        self.push(")");
-        self.filter(call.filter.as_ref());
-    }
-
-    fn aggregate_order(&mut self, call: &AggregateCall) {
-        for (number, key) in call.order.iter().enumerate() {
-            if number > 0 {
-                self.push(", ");
-            }
-            // A key that is one of the arguments is shown as that is, with its cast.
-            let argument = call.arguments.iter().position(|argument| crate::binder::same(argument, &key.expr));
-            let declared = argument.and_then(|place| call.function.arguments.get(place));
-            let is_wrapped = self.deparser.wraps_key(&key.expr);
-            self.push(if is_wrapped { "(" } else { "" });
-            self.operand(&key.expr, declared.copied().unwrap_or(Oid::INVALID), Place::Argument);
-            self.push(if is_wrapped { ")" } else { "" });
-            self.push(sort_suffix(key.descending, key.nulls_first));
-        }
-    }
-
-    /// The arguments of an aggregate.
-    fn aggregated(&mut self, arguments: &[Expr], declared: &[Oid]) {
-        if arguments.is_empty() {
-            self.push("*");
-        }
-        for (place, argument) in arguments.iter().enumerate() {
-            if place > 0 {
-                self.push(", ");
-            }
-            self.operand(argument, declared.get(place).copied().unwrap_or(Oid::INVALID), Place::Argument);
-        }
-    }
-
-    fn filter(&mut self, filter: Option<&Expr>) {
-        if let Some(filter) = filter {
-            self.push(" FILTER (WHERE ");
-            self.expr(filter, false);
-            self.push(")");
-        }
-    }
-
-    fn window(&mut self, call: &WindowCall) {
-        match &call.function {
-            WindowTarget::Window(function) => {
-                self.push(&quote_identifier(function.name));
-                self.push("(");
-                self.list(&call.arguments);
-            }
-            WindowTarget::Aggregate(function) => {
-                self.push(&quote_identifier(function.name));
-                self.push("(");
-                self.aggregated(&call.arguments, function.arguments);
-            }
-        }
-        self.push(")");
-        self.filter(call.filter.as_ref());
-        let over = self.deparser.names.over(call.window, &call.frame, self.deparser);
-        self.push(&format!(" OVER {over}"));
     }
 }
 
