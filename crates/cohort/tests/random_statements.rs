@@ -312,6 +312,7 @@ fn parameters_mean_what_literals_mean() {
 #[test]
 fn the_text_of_a_view_means_the_view() {
     judged_by(views::texts_mean_their_views);
+    views::require_views();
 }
 
 #[test]

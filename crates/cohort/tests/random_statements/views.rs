@@ -1,13 +1,15 @@
 //! Views against their own texts: a view that is made again from what `pg_get_viewdef` shows has the same rows, whatever was renamed
 //! or added meanwhile. And beside a real PostgreSQL: rows and texts are the same after each change.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::answers::Answer;
 use super::choices::Choices;
 use super::common::wire::Session;
 use super::generator::Generator;
 use super::schema::{Schema, Table};
 
-/// What the views of this page read beside the tables.
+/// The functions that the views of this page read beside the tables.
 const HELPERS: &[&str] = &[
     "drop view if exists made, again, made_again cascade",
     "drop function if exists of_t0(int4) cascade",
@@ -116,6 +118,16 @@ const ROW_FORMS: &[&str] = &[
 
 /// Names for what is renamed: new ones, and such that queries use for something else.
 const NAMES: &[&str] = &["fresh", "a", "b", "x", "j", "f", "q", "z", "w", "id2", "k", "n", "r", "user"];
+
+/// How many views were to be made, and how many were. Not every query can be a view.
+static TRIED: AtomicU64 = AtomicU64::new(0);
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// Fails if so few queries became views that nothing was judged.
+pub fn require_views() {
+    let (tried, made) = (TRIED.load(Ordering::Relaxed), MADE.load(Ordering::Relaxed));
+    assert!(made * 2 > tried, "only {made} of {tried} queries became views");
+}
 
 /// A view and what happens to the objects below it.
 pub struct Case {
@@ -263,9 +275,11 @@ fn make(session: &mut Session, case: &Case) -> bool {
 /// A view says of itself what it is, after any change.
 pub fn texts_mean_their_views(session: &mut Session, schema: &Schema, choices: &mut Choices) -> Option<String> {
     let case = Case::random(schema, choices);
+    TRIED.fetch_add(1, Ordering::Relaxed);
     if !make(session, &case) {
         return None;
     }
+    MADE.fetch_add(1, Ordering::Relaxed);
     let mut done: Vec<&str> = Vec::new();
     let mut found = None;
     let mut before = rows_of(session, "select * from r.made");
@@ -302,7 +316,7 @@ pub fn texts_mean_their_views(session: &mut Session, schema: &Schema, choices: &
     found
 }
 
-/// What differs in a view that is made of the text of `made`, whose rows are these.
+/// The difference between the view `made`, whose rows are these, and one that is made of its text.
 fn made_again(session: &mut Session, rows: &Answer) -> Option<String> {
     for (path, arguments) in [("r", "'r.made'"), ("''", "'r.made'"), ("r", "'r.made', true")] {
         session.simple(&format!("set search_path to {path}"));
@@ -328,8 +342,8 @@ fn made_again(session: &mut Session, rows: &Answer) -> Option<String> {
     None
 }
 
-/// What makes a text differ that means the same, so that no more is asked of it: frames without BETWEEN, and casts between numbers of
-/// objects that were not written. Words of the grammar, and what stands beside them, are shown as they were written.
+/// Words of queries whose texts differ though they mean the same: frames without BETWEEN, casts between numbers of objects that were not
+/// written, and words of the grammar, which are shown with their neighbours as they were written.
 const SAID_OTHERWISE: &[&str] = &[
     "over (w rows",
     "regclass",
