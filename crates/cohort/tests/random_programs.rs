@@ -24,7 +24,7 @@ use pieces::Program;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-/// What is run if nobody asks for others: programs that have found something.
+/// The programs of a short run: those that have found something.
 const FOUND: &[u64] = &[0, 3, 5, 12, 13, 14, 109, 138, 150, 169, 197, 199, 205, 248, 281, 294];
 /// How often a program is run to make it shorter.
 const SHORTENINGS_MAX: usize = 400;

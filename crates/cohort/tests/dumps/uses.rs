@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::script::pick;
 
-/// What a function takes.
+/// The argument of a function.
 #[derive(Clone)]
 enum Taken {
     Nothing,

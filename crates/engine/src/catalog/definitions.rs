@@ -235,7 +235,7 @@ impl TableDef {
         self.triggers.iter().find(|def| def.is_constraint && self.constraint_name_of(def) == name)
     }
 
-    /// What a constraint trigger has as a constraint only.
+    /// The names and comments that constraint triggers have as constraints.
     pub fn as_constraint(&self, trigger: Oid) -> Option<&ConstraintTrigger> {
         self.constraint_triggers.iter().find(|constraint| constraint.trigger == trigger)
     }

@@ -80,7 +80,7 @@ pub struct TransitionTables {
     pub new: Option<String>,
 }
 
-/// What a constraint trigger has as a constraint, where that differs from what it has as a trigger.
+/// The name and comment of a constraint trigger as a constraint, where they differ from those of the trigger.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ConstraintTrigger {
     /// The trigger.

@@ -181,7 +181,7 @@ impl Binder<'_, '_> {
         Ok((arguments, resolved))
     }
 
-    /// What a call asks for.
+    /// The call of a function as resolution needs it.
     fn wanted_call<'w>(
         &'w self,
         call: &'w tree::FunctionCall,

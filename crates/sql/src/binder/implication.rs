@@ -16,7 +16,7 @@ pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
     same(filter, predicate) || Condition::of(filter).implies(&Condition::of(predicate))
 }
 
-/// What a condition is made of. A list of constants is a condition for each of them.
+/// The parts of a condition. A list of constants is a condition for each of them.
 #[derive(Debug, Clone)]
 enum Condition<'e> {
     All(Vec<Condition<'e>>),
@@ -33,7 +33,7 @@ struct Comparison<'e> {
     operand: &'e Expr,
     role: OperatorRole,
     value: &'e Value,
-    /// What the operator takes the constant for.
+    /// The type that the operator reads the constant as.
     type_oid: Oid,
 }
 
@@ -92,7 +92,7 @@ impl<'e> Condition<'e> {
     }
 }
 
-/// What a condition asks not to be NULL. Of a row, `IS NOT NULL` asks more: that no field is NULL.
+/// An expression that a condition asks not to be NULL. Of a row, `IS NOT NULL` asks more: that no field is NULL.
 fn asks_for_a_value(predicate: &Expr) -> Option<&Expr> {
     match &predicate.kind {
         ExprKind::IsNotNull(input) if !input.sql_type.may_be_row() => Some(input),
@@ -217,7 +217,7 @@ mod tests {
         }
     }
 
-    /// What a row may have: NULL, each constant, and something beside and between them, as types without gaps have it.
+    /// The values that a row may have: NULL, each constant, and something beside and between them, as types without gaps have it.
     fn values() -> impl Iterator<Item = Option<i32>> + Clone {
         std::iter::once(None).chain((-1..=7).map(Some))
     }
@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    /// Whatever is said to be implied is true of every row of which the condition is.
+    /// A predicate that is said to be implied is true of every row of which the condition is true.
     #[test]
     fn conditions_imply_only_what_is_true_of_every_row() {
         let sql_type = SqlType::INT4;

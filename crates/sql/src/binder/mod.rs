@@ -163,9 +163,9 @@ pub struct BindContext<'a> {
     pub resolved: Option<&'a RefCell<Resolved>>,
     /// Views are bound as tables, as if nothing were known of their queries: enough to find out what the text uses itself.
     pub leaves_views_closed: bool,
-    /// What the text means is taken down here.
+    /// The meaning of the text is taken down here.
     pub meaning: Meaning,
-    /// What it meant when it was planned before, if it means that still.
+    /// The meaning that the text had when it was planned before, if it still has it.
     pub earlier: Option<&'a Meaning>,
     /// The values of the statement's parameters, if the plan is made for these alone.
     pub parameter_values: Option<&'a [Value]>,
@@ -384,7 +384,7 @@ impl<'c, 'a> Binder<'c, 'a> {
         self.stored_query_of.as_ref()?.view_scope.as_ref()
     }
 
-    /// What the text meant before, if it is the statement's own.
+    /// The meaning that the text had before, if the text is the statement's own.
     fn earlier(&self) -> Option<&Meaning> {
         self.context.earlier.filter(|_| !self.text_is_foreign)
     }

@@ -645,7 +645,7 @@ pub fn declare(
     Ok(UtilityOutput::tag("DECLARE CURSOR"))
 }
 
-/// What a plan computes of its rows last, if it calls something volatile: a row that is come back to has other values.
+/// The projection at the top of a plan, if it calls something volatile: a row has other values when the cursor comes back to it.
 fn volatile_projection(planned: &Planned) -> Option<&[Expr]> {
     let Node::Project { exprs, .. } = &query_plan(planned).ok()?.node else { return None };
     (goes_backwards(planned) && exprs.iter().any(is_volatile)).then_some(exprs.as_slice())

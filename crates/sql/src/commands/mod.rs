@@ -188,7 +188,7 @@ pub fn what_views_use(state: &SessionState, client: &mut dyn Client) -> Result<V
     }
 }
 
-/// What the stored expressions use that `wanted` asks for.
+/// The objects used by the stored expressions that `wanted` asks for.
 ///
 /// # Errors
 /// Interrupts (57014, fatal errors) and 53200.

@@ -246,7 +246,7 @@ impl ForeignKeys {
     pub fn after_update(&self, old: &[Value], new: &[Value], (row, is_own): (Tid, bool), run: &Run<'_, '_>) {
         for key in &self.incoming {
             let (gone, replacement) = (pick(old, &key.referenced_columns), pick(new, &key.referenced_columns));
-            // What refers is given the very value: 1.0 becomes 1.00 there, too, and 0 becomes -0.
+            // The referring column gets the very value: 1.0 becomes 1.00 there, too, and 0 becomes -0.
             if gone != replacement {
                 row_gone(key, gone, Some(replacement), run);
             }

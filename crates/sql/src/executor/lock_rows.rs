@@ -27,7 +27,7 @@ fn in_words_of_locking(error: Error, table: &Table, wait: WaitPolicy) -> Error {
     }
 }
 
-/// What a query that locks rows is called in messages about where it may run; nothing if it locks none.
+/// The words for a query that locks rows in messages about where it may run; `None` if it locks none.
 pub(crate) fn locking_tag(plan: &Plan) -> Option<&'static str> {
     if let Node::LockRows(node) = &plan.node {
         return Some(tag(node));

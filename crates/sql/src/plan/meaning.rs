@@ -1,4 +1,4 @@
-//! What a text meant when it was planned, for those who plan it again.
+//! Types, constants and fields of a kept statement, which are used again when it is planned again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use engine::catalog::{Catalog, Object, SchemaDef};
 use crate::tree::{Location, Name};
 use crate::types::{SqlType, Value, oids};
 
-/// What type names and literals of a statement's text stand for, where users may rename it. A statement that is kept is planned again
+/// The objects that type names and literals of a statement's text stand for, where users may rename them. A statement that is kept is planned again
 /// after each change of the catalog, but its text is only read again after changes of the relations and functions that it uses. Otherwise its
 /// types and constants stay: a label of an enum, for example, is the same label under another name.
 #[derive(Debug, Default)]

@@ -101,7 +101,7 @@ pub struct Statement {
     pub usable_from: Lsn,
     /// Functions in SQL have become part of it.
     pub has_inlined: bool,
-    /// What its text has meant, if that matters to another plan.
+    /// The meaning of its text, if that matters to another plan.
     pub meaning: Option<Arc<Meaning>>,
 }
 

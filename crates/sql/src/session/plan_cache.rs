@@ -88,7 +88,7 @@ impl Planned {
         self.gives_rows
     }
 
-    /// What its text meant, if nothing has happened since for which it is read anew.
+    /// The meaning of its text, unless something has changed since for which the text is read anew.
     pub fn meaning_now(&self, state: &SessionState) -> Option<&Meaning> {
         let meaning = self.statement.meaning.as_deref()?;
         let holds = self.search_path == state.plan_path() && meaning.holds(state.catalog().catalog());

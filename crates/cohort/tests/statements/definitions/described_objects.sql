@@ -46,6 +46,6 @@ select pg_describe_object(1262, (select oid from pg_database where datname = 'po
     pg_describe_object(3079, (select oid from pg_extension), 0);
 select pg_describe_object(2605, (select oid from pg_cast where castsource = 20 and casttarget = 21), 0);
 select pg_describe_object(class, 4000000000, 0) from unnest('{1247,1255,1259,1260,1262,2604,2606,2615,2617,2618,2620,3456,826,2605}'::oid[]) class;
--- What is built in belongs to somebody who keeps it.
+-- Objects that are built in belong to a role that keeps them.
 drop owned by postgres;
 reassign owned by postgres to postgres;

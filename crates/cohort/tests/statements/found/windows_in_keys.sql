@@ -8,7 +8,7 @@ select distinct sum(a) over (order by b) from wk order by sum(a) over (order by 
 select distinct sum(a) over (order by b) from wk order by sum(a) over (order by b desc) desc;
 select distinct sum(a) over (order by b rows 1 preceding) from wk order by sum(a) over (order by b rows 2 preceding) desc;
 
--- What the inner side of a join keeps is told: clients look there for columns that an outer join may leave without a value.
+-- The output of a join's inner side is told: clients look there for columns that an outer join may leave without a value.
 set enable_mergejoin = off;
 explain (verbose, costs off) select x.a, y.a from wk x left join wk y on y.a = x.b;
 explain (verbose, costs off) select x.a, y.a from wk x left join wk y on y.a > x.b;

@@ -63,7 +63,7 @@ impl<'q> Bound<'q> {
         self.scopes.borrow_mut().pop();
     }
 
-    /// What `ask` finds among the names of the query that is being written.
+    /// The answer of `ask` to the names of the query that is being written.
     pub(super) fn names<T>(&self, ask: impl FnOnce(&ScopeNames) -> Option<T>) -> Option<T> {
         ask(&self.scopes.borrow().last()?.names)
     }
@@ -88,7 +88,7 @@ impl<'q> Bound<'q> {
         }
     }
 
-    /// What `ask` finds in the scope that a variable belongs to.
+    /// The answer of `ask` to the scope that a variable belongs to.
     fn scope_of<T>(&self, variable: &Variable, ask: impl FnOnce(&Scope<'q>) -> Option<T>) -> Option<T> {
         let scopes = self.scopes.borrow();
         let place = scopes.len().checked_sub(1 + variable.level as usize)?;
@@ -500,7 +500,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What the places of expressions that are written as they stand in the text are called now.
+/// The names that columns and rows have now, for expressions that are written as they stand in the text.
 #[derive(Default)]
 pub(super) struct Places<'q> {
     /// The names of columns and rows; nothing where a place stands for several.

@@ -1,4 +1,4 @@
-//! What the entries of a query's range table, their columns and its named joins are called in the query's text.
+//! The names that the entries of a query's range table, their columns and its named joins have in the query's text.
 //!
 //! A table is called by the name that it has now, and so are its columns, unless the query gives them names of its own. Everything else
 //! keeps the names that it had when the query was bound. A name that is used already gets a number: `t_1`.
@@ -17,14 +17,14 @@ use crate::session::CatalogView;
 use crate::tree::{self, Alias, Name};
 use crate::types;
 
-/// What names are looked up in.
+/// The catalogs that names are looked up in.
 #[derive(Clone, Copy)]
 pub struct Catalogs<'c> {
     /// The catalog in which the query was bound.
     pub before: &'c CatalogView,
     /// The catalog with the names that things have now.
     pub now: &'c CatalogView,
-    /// What the text is for.
+    /// The use of the text: stored or shown.
     pub qualify: Qualify,
     /// The columns that a stored query knows of its tables; all if there is none.
     pub known: Option<&'c ViewScope>,
@@ -53,7 +53,7 @@ pub(super) struct EntryNames {
 
 struct ColumnNames {
     name: String,
-    /// What the column is called where no list names it.
+    /// The column's name where no list gives it another.
     own: String,
     is_dropped: bool,
 }
@@ -76,7 +76,7 @@ type Place = (usize, usize);
 
 /// A column that an item of FROM shows.
 struct Shown {
-    /// What it was called when the query was bound.
+    /// Its name when the query was bound.
     name: Name,
     /// The columns that are called so: USING makes one of two. None of them under a join with an alias, whose names stay.
     places: Vec<Place>,
@@ -139,7 +139,7 @@ impl ScopeNames {
             || self.using_aliases.iter().any(|other| other.as_str() == alias)
     }
 
-    /// What a column is called: the name in FROM and the column's. Nothing if it can't be named where the joins that are `open`, and no
+    /// The two names of a column: the one in FROM and its own. `None` if it can't be named where the joins that are `open`, and no
     /// others, are being written.
     pub fn column(&self, variable: &Variable, open: &[*const tree::Join]) -> Option<[&str; 2]> {
         let place = (variable.relation as usize, variable.attribute as usize);
@@ -228,7 +228,7 @@ struct AliasedJoin<'w> {
     entries: Vec<usize>,
 }
 
-/// What USING does to the names of an entry's columns.
+/// The effect of USING on the names of an entry's columns.
 #[derive(Clone, Default)]
 struct Merged {
     /// The names that it gives, by column.
@@ -317,7 +317,7 @@ impl<'w> Walk<'w> {
         }
         let named = alias.map_or(0, |alias| alias.columns.len());
         let live = relation.columns.iter().zip(&mut entry.columns).filter(|(column, _)| !column.dropped);
-        // What a query calls the columns of a function stays, when the row's type calls them otherwise.
+        // The columns of a function keep the names that they have in the query, whatever the row's type calls them now.
         for (column, names) in live.take(if is_function { usize::MAX } else { named }) {
             names.name = column.name.to_string();
         }
@@ -420,7 +420,7 @@ impl<'w> Walk<'w> {
             }
             let live: Vec<&ColumnNames> = entry.columns.iter().filter(|column| !column.is_dropped).collect();
             if let Some(last) = live.iter().rposition(|column| column.name != column.own) {
-                // What a stored text lists is never called otherwise again.
+                // A name in the list of a stored text follows no renames.
                 let is_shown = self.catalogs.qualify == Qualify::WhereNeeded;
                 entry.listed_count = entry.listed_count.max(if is_shown { live.len() } else { last + 1 });
             }
@@ -444,7 +444,7 @@ impl<'w> Walk<'w> {
                 continue;
             }
             let below = shown.places.first().map(|place| names.entries[place.0].columns[place.1].name.as_str());
-            // What is stored keeps the names that a row of the join has had.
+            // A stored text keeps the names of the fields that a row of the join has had.
             let is_kept = place < alias.columns.len()
                 || self.merged_of_joins.contains(&(number, place))
                 || self.catalogs.qualify == Qualify::Always;

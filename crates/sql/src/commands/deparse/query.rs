@@ -53,7 +53,7 @@ pub trait QueryNames {
 pub struct TableText {
     /// As FROM names it.
     pub text: String,
-    /// What its columns are called columns of, unless an alias is given.
+    /// The name in front of its columns' names, unless there is an alias.
     pub own: String,
 }
 
@@ -169,7 +169,7 @@ pub(super) struct Writer<'a> {
     leaf: usize,
     /// The two terms of a recursive query, which are bound one by one.
     parts: Option<(&'a binder::Query, &'a binder::Query)>,
-    /// What the expression that is written as it stands in the text names.
+    /// The names within the expression that is written as it stands in the text.
     pub(super) places: Places<'a>,
 }
 
@@ -393,7 +393,7 @@ impl<'a> Writer<'a> {
         self.ctes.borrow_mut().truncate(outer);
     }
 
-    /// What a table of FROM is called, of which the text has the name that it had when it was bound.
+    /// The name that a table of FROM has now; the text has the one from when it was bound.
     fn alias_of(&self, table: &QualifiedName) -> Option<String> {
         let place = self.bound_query()?.relations.iter().position(|relation| relation.alias == table.name)?;
         self.bound?.names(|names| Some(quote_identifier(&names.entry(place)?.alias)))

@@ -1,4 +1,4 @@
-//! What things are called in messages.
+//! The words for objects in messages.
 
 use base::Oid;
 use engine::catalog::{FunctionDef, Object, RelationKind};
@@ -8,7 +8,7 @@ use crate::catalogs::{class, user_types};
 use crate::session::{CatalogView, describe_function, quote_identifier};
 use crate::types;
 
-/// What PostgreSQL calls a thing in messages. The names of relations, functions and types are quoted where they need it, others are not.
+/// PostgreSQL's words for an object in messages. The names of relations, functions and types are quoted where they need it, others are not.
 pub(in crate::commands) fn describe(view: &CatalogView, node: Node) -> String {
     let catalog = view.catalog();
     let table_name = |oid: Oid| match (catalog.table(oid), catalog.object(oid)) {

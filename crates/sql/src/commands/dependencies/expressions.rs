@@ -1,4 +1,4 @@
-//! What stored expressions use: defaults, checks, keys and predicates of indexes, conditions of triggers.
+//! The objects that stored expressions use: defaults, checks, keys and predicates of indexes, conditions of triggers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::commands::ddl::Ddl;
 use crate::commands::stored_expression::{Place, for_each_wanted};
 use crate::plan::{Expr, ExprKind};
 
-/// What the expressions of one object use.
+/// The objects that the expressions of one object use.
 pub struct ExpressionUse {
     /// The catalog that the object is in.
     pub class: Oid,
