@@ -154,7 +154,7 @@ fn plan_apart(
 /// Runs a text made at run time, of several statements maybe.
 ///
 /// # Errors
-/// What it raises.
+/// Those of its statements.
 pub fn run_dynamic(
     dynamic: &Dynamic,
     frame: &Frame<'_>,
