@@ -84,7 +84,7 @@ fn the_figures_are_those_of_a_server_at_work() {
     let port = free_port();
     let address = format!("127.0.0.1:{port}");
     let server = Server::start_with(folder.path(), free_port(), &[], &["--dashboard", &address]);
-    assert!(server.log().contains(&format!("the dashboard is at http://{address}/")), "{}", server.log());
+    server.wait_for_log(&format!("the dashboard is at http://{address}/"));
     prepare(&server);
     let load = Load::start(&server, 4);
     let mut waiting = server.connect();

@@ -148,13 +148,14 @@ fn serve(
         listen_where(settings, Id::DashboardListen, |address| Dashboard::start(address, Arc::clone(&instance)))?;
     let options = server_options(arguments, settings, credentials, share)?;
     let server = Arc::new(Server::start(Arc::clone(&instance), &options)?);
-    log::info!("serving \"{}\" on port {}, ready to accept connections", arguments.directory.display(), server.port());
     if let Some(metrics) = &metrics {
         log::info!("metrics are at http://{}/metrics", metrics.address());
     }
     if let Some(dashboard) = &dashboard {
         log::info!("the dashboard is at http://{}/", dashboard.address());
     }
+    // The last of these messages: programs wait for it, and find the others.
+    log::info!("serving \"{}\" on port {}, ready to accept connections", arguments.directory.display(), server.port());
     obey(signals, Arc::clone(&server), reload)?.recv().map_err(|_| Error::internal("nobody watches for signals"))?;
     server.finish();
     drop((metrics, dashboard));
