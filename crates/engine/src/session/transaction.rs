@@ -240,15 +240,15 @@ impl Session {
     ///
     /// # Errors
     /// 25P01 without a transaction.
-    pub fn savepoint(&mut self) -> Result<SavepointId> {
+    pub fn savepoint(&self) -> Result<SavepointId> {
         if !self.in_transaction() {
             return Err(Error::new(
                 sqlstate::NO_ACTIVE_SQL_TRANSACTION,
                 "SAVEPOINT can only be used in transaction blocks",
             ));
         }
-        let savepoint = self.slot.get_mut().savepoint();
-        self.ddl.get_mut().mark(savepoint);
+        let savepoint = self.slot.borrow_mut().savepoint();
+        self.ddl.borrow_mut().mark(savepoint);
         Ok(savepoint)
     }
 
@@ -256,9 +256,9 @@ impl Session {
     ///
     /// # Errors
     /// 3B001 if there is no such savepoint.
-    pub fn release(&mut self, savepoint: SavepointId) -> Result<()> {
-        self.slot.get_mut().release(savepoint)?;
-        self.ddl.get_mut().release(savepoint);
+    pub fn release(&self, savepoint: SavepointId) -> Result<()> {
+        self.slot.borrow_mut().release(savepoint)?;
+        self.ddl.borrow_mut().release(savepoint);
         Ok(())
     }
 
@@ -266,29 +266,30 @@ impl Session {
     ///
     /// # Errors
     /// 3B001 if there is no such savepoint.
-    pub fn rollback_to(&mut self, savepoint: SavepointId) -> Result<()> {
+    pub fn rollback_to(&self, savepoint: SavepointId) -> Result<()> {
         self.rollback_within(savepoint, 0)
     }
 
     /// The same in the middle of a statement, which goes on with the snapshots that it had when
-    /// [`Session::snapshot_depth`] was `depth`.
+    /// [`Session::snapshot_depth`] was `depth`. It may be in the middle of a row operation, too: one that computes keys holds nothing of the
+    /// session meanwhile, and what it has done belongs to the transaction around.
     ///
     /// # Errors
     /// 3B001 if there is no such savepoint.
-    pub fn rollback_within(&mut self, savepoint: SavepointId, depth: usize) -> Result<()> {
+    pub fn rollback_within(&self, savepoint: SavepointId, depth: usize) -> Result<()> {
         while self.snapshot_depth() > depth {
             self.pop_snapshot();
         }
-        self.slot.get_mut().rollback_to(savepoint)?;
+        self.slot.borrow_mut().rollback_to(savepoint)?;
         self.shared().removals.remove_unless_threaded();
         self.forget_locks();
         self.forget_changes_since(savepoint);
         Ok(())
     }
 
-    fn forget_changes_since(&mut self, savepoint: SavepointId) {
-        if self.ddl.get_mut().rollback_to(savepoint) {
-            self.tables.get_mut().clear();
+    fn forget_changes_since(&self, savepoint: SavepointId) {
+        if self.ddl.borrow_mut().rollback_to(savepoint) {
+            self.tables.borrow_mut().clear();
         }
     }
 

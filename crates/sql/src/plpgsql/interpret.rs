@@ -110,7 +110,7 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
 /// Runs a block with handlers in a subtransaction.
 fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
     let state = run.state;
-    let savepoint = state.try_engine_mut()?.savepoint()?;
+    let savepoint = state.engine().savepoint()?;
     let (checks, mark) = (state.check_mark(), state.commit_mark());
     let (line, activity) = (frame.line, frame.activity);
     state.settings.borrow_mut().push_level();
@@ -119,7 +119,7 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
     state.subtransactions.set(state.subtransactions.get() - 1);
     match result {
         Ok(flow) => {
-            state.try_engine_mut()?.release(savepoint)?;
+            state.engine().release(savepoint)?;
             state.settings.borrow_mut().release_level();
             Ok(flow)
         }
@@ -137,7 +137,7 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             }
             // Nobody waits for what is undone, whoever catches the error.
             state.rollback_to(savepoint, mark)?;
-            state.try_engine_mut()?.release(savepoint)?;
+            state.engine().release(savepoint)?;
             state.restore_checks(&checks);
             state.roll_back_settings();
             // What was defined is gone, what was dropped is back.

@@ -202,7 +202,7 @@ impl SessionState {
         if crate::commands::temporary::was_used(self) {
             self.used_temporary.set(true);
         }
-        self.try_engine_mut()?.rollback_within(savepoint, mark.snapshot_depth)?;
+        self.engine().rollback_within(savepoint, mark.snapshot_depth)?;
         self.notifications.borrow_mut().truncate(mark.notifications);
         self.channel_changes.borrow_mut().truncate(mark.channel_changes);
         Ok(())
@@ -289,16 +289,6 @@ impl SessionState {
     #[inline]
     pub fn engine_mut(&self) -> RefMut<'_, engine::Session> {
         self.engine.borrow_mut()
-    }
-
-    /// The engine's session for a subtransaction within a statement.
-    ///
-    /// # Errors
-    /// 0A000 while a row operation runs: within an index expression, for one.
-    pub fn try_engine_mut(&self) -> Result<RefMut<'_, engine::Session>> {
-        self.engine
-            .try_borrow_mut()
-            .map_err(|_| Error::unsupported("exception blocks are not supported in functions called by an index"))
     }
 
     /// The session's interrupts.
