@@ -38,13 +38,15 @@ pub(super) struct Ddl<'a> {
     pub client: &'a mut dyn Client,
     /// Whether what is called may end the transaction.
     pub may_end_transaction: bool,
+    /// The table that the statement makes, fills or changes: no function that is called meanwhile may do the like to it.
+    pub target: Option<Oid>,
     /// The privileges that evaluating needs of the expressions bound so far.
     needed: RefCell<Vec<Access>>,
 }
 
 impl<'a> Ddl<'a> {
     pub fn new(state: &'a SessionState, text: &'a Arc<str>, client: &'a mut dyn Client) -> Ddl<'a> {
-        Ddl { state, text, client, may_end_transaction: false, needed: RefCell::default() }
+        Ddl { state, text, client, may_end_transaction: false, target: None, needed: RefCell::default() }
     }
 
     /// The engine's session.
@@ -301,7 +303,10 @@ impl<'a> Ddl<'a> {
         self.state.require_all(&self.needed.borrow())?;
         let mut locals = Locals::for_expression();
         let mut run = new_run(self.state, self.client, &[], &mut locals);
-        work(&mut run)
+        match self.target {
+            Some(target) => self.state.while_in_use(Arc::from([(target, LockMode::AccessExclusive)]), || work(&mut run)),
+            None => work(&mut run),
+        }
     }
 
     /// Runs `work` as a statement that sees all that is committed by now, whatever the isolation level: with the table

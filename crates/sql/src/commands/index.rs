@@ -246,6 +246,7 @@ pub(super) fn build(ddl: &mut Ddl<'_>, table: Oid, index: Oid) -> Result<()> {
     let kinds = StorageKind::of_columns(&ddl.view(), &open.def);
     let state = ddl.state;
     state.changed_catalog.set(true);
+    ddl.target = Some(table);
     let mut fill = || {
         ddl.with_latest(|ddl| {
             ddl.with_run(|run| {

@@ -41,8 +41,15 @@ pub(super) fn create_from(
     if into.on_commit != OnCommit::PreserveRows && persistence != Persistence::Temporary {
         return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables"));
     }
-    if create.if_not_exists && already_there(ddl, schema, &into.table.name)? {
-        return Ok(UtilityOutput::tag(tag));
+    if create.if_not_exists {
+        // What is wrong with the query is told first. EXECUTE's is looked at no further.
+        if source.is_none() && !matches!(create.source, Statement::Execute(_)) {
+            let environment = Environment::new(ddl.state, &ddl.view()).with_errors_waiting();
+            environment.planned(ddl.text, &create.source, Parameters::fixed(parameters.0.to_vec()))?;
+        }
+        if already_there(ddl, schema, &into.table.name)? {
+            return Ok(UtilityOutput::tag(tag));
+        }
     }
     let (planned, parameters) = match (source, &create.source) {
         (Some(source), _) => source,
@@ -90,6 +97,7 @@ pub(super) fn create_from(
         return Ok(UtilityOutput::tag(tag));
     }
     let state = ddl.state;
+    ddl.target = Some(oid);
     let count = if create.materialized_view {
         state.restricted_to(ddl.owner(), || fill(ddl, oid, &planned, &parameters))?
     } else {
@@ -165,6 +173,7 @@ pub(super) fn refresh(
     ddl.state.changed_catalog.set(true);
     ddl.engine().truncate(&open)?;
     if !no_data {
+        ddl.target = Some(table.oid);
         state.restricted_to(table.owner, || {
             without_indexes(ddl, table.oid, |ddl| fill(ddl, table.oid, &planned, &[]).map(drop))
         })?;

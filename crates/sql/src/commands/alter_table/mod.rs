@@ -54,6 +54,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutp
     {
         ddl.state.refuse_foreign_temporary(table.schema, "alter")?;
         ddl.state.check_not_in_use(oid, "ALTER TABLE", found.name())?;
+        ddl.target = Some(oid);
     }
     for action in in_order(&alter.actions) {
         sync::yield_point()?;
