@@ -308,11 +308,17 @@ impl Cursor {
         Ok(())
     }
 
-    fn require_backward(&mut self) -> Result<()> {
+    /// 55000 unless it goes backwards.
+    fn refuse_forward_only(&self) -> Result<()> {
         if self.scroll == Some(false) {
             return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
                 .hint("Declare it with SCROLL option to enable backward scan."));
         }
+        Ok(())
+    }
+
+    fn require_backward(&mut self) -> Result<()> {
+        self.refuse_forward_only()?;
         if !self.keeps_rows { self.begin_again(true) } else { Ok(()) }
     }
 
@@ -451,7 +457,7 @@ impl Cursor {
         }
         let width = self.planned.statement.columns.len();
         let mut given = Given { width, counts_only: fetch.is_move, ..Given::default() };
-        let moved = self.give(state, fetch, &mut given, client);
+        let moved = self.give_checked(state, fetch, &mut given, client);
         self.has_failed = moved.is_err();
         if !self.planned.statement.row_places.tables.is_empty() {
             let tid = |value: &Value| if let Value::Tid(tid) = value { Some(*tid) } else { None };
@@ -472,6 +478,48 @@ impl Cursor {
         Ok(given)
     }
 
+    fn give_checked(
+        &mut self,
+        state: &SessionState,
+        fetch: &Fetch,
+        given: &mut Given,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        // A change is made even if no row of it is wanted.
+        if !self.planned.statement.is_read_only {
+            self.skip_to(state, u64::MAX, client)?;
+        }
+        if self.scroll == Some(false) {
+            if self.goes_back(fetch) {
+                self.refuse_forward_only()?;
+            }
+            // It stands at the start already.
+            if fetch.is_move && fetch.direction == FetchDirection::Backward && fetch.count == i64::MAX {
+                return Ok(());
+            }
+        }
+        self.give(state, fetch, given, client)
+    }
+
+    /// Whether PostgreSQL goes back for it, or begins again, even if it ends on the same row. A place that is counted from the end is known
+    /// only later.
+    fn goes_back(&self, fetch: &Fetch) -> bool {
+        let is_at_end = self.is_over && self.position > self.taken;
+        let is_on_row = self.position > 0 && !is_at_end;
+        let begins_again = self.position > 0;
+        let place = if is_at_end { self.taken } else { self.position };
+        match (fetch.direction, fetch.count) {
+            (FetchDirection::Forward | FetchDirection::Relative, 0) => is_on_row && !fetch.is_move,
+            (FetchDirection::Backward, 0) => !fetch.is_move,
+            (FetchDirection::Absolute, 0) => begins_again,
+            (FetchDirection::Absolute, count) if count > 0 && count.unsigned_abs() - 1 <= place / 2 => begins_again,
+            (FetchDirection::Absolute, count) => count > 0 && count.unsigned_abs() <= self.position,
+            (FetchDirection::Backward, i64::MAX) if fetch.is_move => begins_again,
+            (FetchDirection::Forward | FetchDirection::Relative, count) => count < 0,
+            (FetchDirection::Backward, count) => count > 0,
+        }
+    }
+
     fn give(&mut self, state: &SessionState, fetch: &Fetch, given: &mut Given, client: &mut dyn Client) -> Result<()> {
         match (fetch.direction, fetch.count) {
             (FetchDirection::Forward | FetchDirection::Backward, 0) | (FetchDirection::Relative, 0) => {
@@ -488,6 +536,7 @@ impl Cursor {
                 // Counted from the end.
                 self.skip_to(state, u64::MAX, client)?;
                 (self.position, self.current) = (self.taken + 1, None);
+                self.refuse_forward_only()?;
                 let number = (self.taken + 1).saturating_sub(count.unsigned_abs());
                 self.absolute(state, number, given, client)
             }
@@ -667,7 +716,10 @@ fn goes_backwards(planned: &Planned) -> bool {
             | Node::CteScan { .. }
             | Node::Values { .. }
             | Node::Sort { .. } => true,
-            Node::Filter { input, .. } | Node::Project { input, .. } | Node::Limit { input, .. } => goes(input),
+            Node::Filter { input, .. }
+            | Node::OneTimeFilter { input, .. }
+            | Node::Project { input, .. }
+            | Node::Limit { input, .. } => goes(input),
             Node::Append { inputs } => inputs.iter().all(goes),
             _ => false,
         }

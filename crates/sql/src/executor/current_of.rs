@@ -6,6 +6,7 @@ use engine::row::RowBytes;
 use super::scan::ScanBase;
 use super::{Operator, Run};
 use crate::plan::{self, CursorName};
+use crate::session::query_plan;
 use crate::types::Value;
 
 /// The row a cursor stands on, its newest version; none if it is gone.
@@ -60,6 +61,10 @@ fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>
     let named = cursor.parameter.and_then(|number| run.parameters.get(number as usize));
     let name = match named {
         Some(Value::Text(name)) => name.to_string(),
+        Some(Value::Null) => {
+            let number = cursor.parameter.map_or(0, |number| number + 1);
+            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("no value found for parameter {number}")));
+        }
         _ => cursor.name.to_string(),
     };
     let refusal = |what: String| Err(Error::new(sqlstate::INVALID_CURSOR_STATE, format!("cursor \"{name}\" {what}")));
@@ -67,6 +72,9 @@ fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>
     let Some(open) = cursors.get(&name) else {
         return Err(Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
     };
+    if !open.planned.statement.is_read_only || query_plan(&open.planned).is_err() {
+        return refusal("is not a SELECT query".to_owned());
+    }
     if matches!(open.place, CursorPlace::Held) {
         return refusal("is held from a previous transaction".to_owned());
     }
