@@ -232,7 +232,7 @@ impl Binder<'_, '_> {
         let (ExprKind::Row { fields, .. }, Some(shape)) = (expr.kind, self.composite_shape(base.oid)) else {
             return Err(self.cannot_cast(expr.sql_type.oid, target.oid, location));
         };
-        let given = fields.len();
+        let mut given = fields.len();
         let mut coerced = Vec::with_capacity(given);
         for (number, (field, (_, wanted))) in fields.into_iter().zip(&shape.fields).enumerate() {
             let from = field.sql_type.oid;
@@ -248,6 +248,11 @@ impl Binder<'_, '_> {
                     return Err(self.cannot_cast(oids::RECORD, target.oid, location).detail(detail));
                 }
             }
+        }
+        // The type may have got fields since the row was stored.
+        if self.text_is_foreign || self.stored_query_of.is_some() {
+            coerced.extend(shape.fields.iter().skip(given).map(|(_, wanted)| Expr::null(*wanted)));
+            given = given.max(shape.fields.len());
         }
         // Errors of its fields come first.
         if shape.fields.len() != given {
