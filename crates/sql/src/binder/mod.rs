@@ -57,7 +57,7 @@ pub use table::{TableExpressionUse, expression_columns, table_expression, table_
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};
-pub(crate) use volatility::{is_volatile, is_volatile_query, is_volatile_set};
+pub(crate) use volatility::{calls_volatile, is_volatile, is_volatile_query, is_volatile_set};
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -14,6 +14,16 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
     })
 }
 
+/// Whether `expr` itself calls something volatile, not a subquery in it: PostgreSQL looks at subqueries as values when it puts
+/// computations in order.
+pub(crate) fn calls_volatile(expr: &Expr) -> bool {
+    expr.any(&|inner| match &inner.kind {
+        ExprKind::Call(call) => is_volatile_function(&call.function),
+        ExprKind::Set(_) => true,
+        _ => false,
+    })
+}
+
 /// Whether a call that returns a set may return another one when it is made again, or has effects.
 pub(crate) fn is_volatile_set(call: &SetCall) -> bool {
     is_volatile_function(&call.function) || call.arguments.iter().any(is_volatile)

@@ -429,6 +429,7 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         Node::CteScan { cte, filter, .. } => Box::new(cte::CteRows::new(*cte, filter.as_ref())),
         Node::WorkTableScan { cte } => Box::new(cte::WorkTableRows::new(*cte)),
         Node::Filter { input, condition } => Box::new(scan::Filter::new(build(input, locals), condition)),
+        Node::OneTimeFilter { input, condition } => Box::new(scan::OneTimeFilter::new(build(input, locals), condition)),
         Node::Project { input, exprs } => Box::new(scan::Project::new(build(input, locals), exprs)),
         Node::ProjectSet { input, items } => Box::new(function_scan::ProjectSet::new(build(input, locals), items)),
         Node::NestedLoop(node) => {

@@ -734,6 +734,42 @@ impl<'p> Operator<'p> for Filter<'p> {
     }
 }
 
+/// All rows, if the condition is true before the first one.
+pub struct OneTimeFilter<'p> {
+    input: BoxOperator<'p>,
+    condition: &'p Expr,
+    is_open: Option<bool>,
+}
+
+impl<'p> OneTimeFilter<'p> {
+    pub fn new(input: BoxOperator<'p>, condition: &'p Expr) -> Self {
+        OneTimeFilter { input, condition, is_open: None }
+    }
+}
+
+impl<'p> Operator<'p> for OneTimeFilter<'p> {
+    fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        let is_open = match self.is_open {
+            Some(is_open) => is_open,
+            None => *self.is_open.insert(is_true(self.condition, &[], run)?),
+        };
+        if is_open { self.input.next(run) } else { Ok(false) }
+    }
+
+    fn row(&self) -> &[Value] {
+        self.input.row()
+    }
+
+    fn rescan(&mut self) {
+        self.is_open = None;
+        self.input.rescan();
+    }
+
+    fn set_bound(&mut self, rows: u64) {
+        self.input.set_bound(rows);
+    }
+}
+
 /// Expressions over each row.
 pub struct Project<'p> {
     input: BoxOperator<'p>,

@@ -9,7 +9,7 @@
 //! | scans | their `columns`, in that order (a scan reads only what is needed; system columns are asked for by name) |
 //! | `Result`, `Project`, `Values` | their expressions |
 //! | `ProjectSet` | the input's slots, then one for each of its items |
-//! | `Filter`, `Sort`, `Limit`, `Distinct`, `LockRows`, `With` | the input's slots |
+//! | `Filter`, `OneTimeFilter`, `Sort`, `Limit`, `Distinct`, `LockRows`, `With` | the input's slots |
 //! | joins | the left side's slots, then the right side's; semi and anti joins only the left's |
 //! | `Aggregate` | the grouping expressions, then the aggregates |
 //! | `Window` | the input's slots, then the window functions |
@@ -259,6 +259,13 @@ pub enum Node {
     },
     /// Rows for which the condition is true.
     Filter {
+        /// Where rows come from.
+        input: Box<Plan>,
+        /// The condition.
+        condition: Expr,
+    },
+    /// All rows, or none: the condition reads none of them, and is looked at before the first one is asked for.
+    OneTimeFilter {
         /// Where rows come from.
         input: Box<Plan>,
         /// The condition.

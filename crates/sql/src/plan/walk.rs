@@ -17,6 +17,7 @@ impl Node {
             | Node::WorkTableScan { .. }
             | Node::CurrentOf(_) => {}
             Node::Filter { input, .. }
+            | Node::OneTimeFilter { input, .. }
             | Node::Project { input, .. }
             | Node::ProjectSet { input, .. }
             | Node::Sort { input, .. }

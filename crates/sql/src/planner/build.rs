@@ -5,7 +5,7 @@ use engine::LockMode;
 use rustc_hash::FxHashMap;
 
 use super::access::{Access, ScanPath};
-use super::flatten::substitute;
+use super::flatten::{relations_of, substitute};
 use super::fold::{has_subquery, is_volatile};
 use super::join::{JoinPath, Method, Path};
 use super::leakproof::is_leakproof;
@@ -13,7 +13,7 @@ use super::lower::Layout;
 use super::needed::Needed;
 use super::unread::drop_unread_columns;
 use super::{Planner, node};
-use crate::binder::{self, Distinct, Query, Relation, RelationKind, SetOperation};
+use crate::binder::{self, Distinct, Query, Relation, RelationKind, SetOperation, calls_volatile};
 use crate::plan::{
     CurrentOf, CursorName, Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind,
     MergeJoin, NestedLoop, Node, Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
@@ -45,9 +45,15 @@ impl Planner<'_, '_> {
             Path::Scan { scan, conditions } => self.build_scan(builder, scan, conditions),
             Path::Join(join) => self.build_join(builder, *join),
             Path::Filter { input, conditions } => {
+                let is_above_rows = !matches!(*input, Path::Nothing);
                 let (plan, layout) = self.build(builder, *input)?;
+                let is_gate = |condition: &Expr| {
+                    let is_fixed = relations_of(condition) == 0 && !calls_volatile(condition);
+                    is_above_rows && is_fixed && condition.as_constant().is_none()
+                };
+                let (gates, conditions): (Vec<_>, Vec<_>) = conditions.into_iter().partition(is_gate);
                 let plan = self.filter(plan, conditions, &layout)?;
-                Ok((plan, layout))
+                Ok((self.one_time_filter(plan, gates)?, layout))
             }
         }
     }
@@ -69,6 +75,13 @@ impl Planner<'_, '_> {
         }
         let cost = cost + rows * self.context.settings.costs.cpu_operator_cost;
         Ok(node(Node::Filter { input: Box::new(plan), condition }, width, rows, cost))
+    }
+
+    /// A condition that reads no row is looked at once, before any row is.
+    fn one_time_filter(&mut self, plan: Plan, conditions: Vec<Expr>) -> Result<Plan> {
+        let Some(condition) = self.lower_conditions(conditions, &Layout::default())? else { return Ok(plan) };
+        let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
+        Ok(node(Node::OneTimeFilter { input: Box::new(plan), condition }, width, rows, cost))
     }
 
     fn build_scan(

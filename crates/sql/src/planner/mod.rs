@@ -230,7 +230,10 @@ fn add_places(query: &mut binder::Query) -> RowPlaces {
 fn is_plain_scan(plan: &Plan) -> bool {
     match &plan.node {
         Node::SeqScan(_) | Node::IndexScan(_) | Node::IndexPoint(_) => true,
-        Node::Project { input, .. } | Node::Filter { input, .. } | Node::Limit { input, .. } => is_plain_scan(input),
+        Node::Project { input, .. }
+        | Node::Filter { input, .. }
+        | Node::OneTimeFilter { input, .. }
+        | Node::Limit { input, .. } => is_plain_scan(input),
         _ => false,
     }
 }
@@ -269,7 +272,10 @@ fn is_point(plan: &Plan) -> bool {
     fn is_plain(plan: &Plan) -> bool {
         match &plan.node {
             Node::IndexPoint(_) | Node::Result { .. } | Node::Values { .. } => true,
-            Node::Project { input, .. } | Node::Filter { input, .. } | Node::Limit { input, .. } => is_plain(input),
+            Node::Project { input, .. }
+            | Node::Filter { input, .. }
+            | Node::OneTimeFilter { input, .. }
+            | Node::Limit { input, .. } => is_plain(input),
             Node::LockRows(lock) => is_plain(&lock.input),
             _ => false,
         }

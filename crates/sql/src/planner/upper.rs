@@ -46,6 +46,11 @@ impl Planner<'_, '_> {
         let visible = query.targets.iter().filter(|target| !target.hidden).count();
         let calls_volatile = query.targets.iter().any(|target| is_volatile(&target.expr));
         if calls_volatile && query.has_written_order && query.distinct != Distinct::All {
+            let calls_itself = query.targets.iter().any(|target| binder::calls_volatile(&target.expr));
+            let wants_few = query.limit.is_some() || self.context.settings.keeps_row_places;
+            if !calls_itself && !wants_few && locks.is_none() {
+                (plan, layout) = self.compute_subqueries(&mut query, plan, layout)?;
+            }
             return self.finish_computing_once(query, plan, layout, is_ordered, locks);
         }
         let simple = query.distinct == Distinct::No && !query.has_sets && sorts_by_columns(&query);
@@ -158,6 +163,26 @@ impl Planner<'_, '_> {
             plan = node(Node::DistinctOn { input: Box::new(plan), keys }, width, (rows * 0.5).max(1.0), cost);
         }
         self.limit_and_project(query, plan, &layout, true)
+    }
+
+    /// Makes columns of what the select list computes by volatile subqueries, each by itself, in the order of the rows as they come: as in
+    /// PostgreSQL they wait for the order only if not all rows are wanted, or with volatile calls in the list itself.
+    fn compute_subqueries(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
+        let on = if let Distinct::On(on) = &query.distinct { on.as_slice() } else { &[] };
+        let keys = query.order.iter().map(|item| item.target).chain(on.iter().copied()).collect::<Vec<_>>();
+        let mut computed = Computed::default();
+        let mut places = Vec::new();
+        for (place, target) in query.targets.iter().enumerate() {
+            if is_volatile(&target.expr) && !keys.contains(&(place as u32)) {
+                computed.add_again(&target.expr);
+                places.push(place);
+            }
+        }
+        let (plan, layout) = self.compute(plan, layout, &mut computed)?;
+        for (place, (_, column)) in places.into_iter().zip(computed.pairs()) {
+            query.targets[place].expr.kind = column.kind.clone();
+        }
+        Ok((plan, layout))
     }
 
     /// Makes columns of the keys of the order and of DISTINCT ON, but for those that are computed for the order alone.

@@ -140,7 +140,9 @@ impl<'e> Explainer<'e> {
         // A condition that is no operator expression stands in parentheses as well.
         let text = if text.starts_with('(') && text.ends_with(')') { text } else { format!("({text})") };
         let text = match &expr.kind {
-            ExprKind::Column(_) | ExprKind::Constant(_) | ExprKind::Call(_) if !text.contains(' ') => {
+            ExprKind::Column(_) | ExprKind::Constant(_) | ExprKind::Call(_) | ExprKind::Subquery(_)
+                if !text.contains(' ') =>
+            {
                 text.trim_start_matches('(').strip_suffix(')').map_or(text.clone(), str::to_owned)
             }
             _ => text,
@@ -437,6 +439,11 @@ impl<'e> Explainer<'e> {
                 self.merge(plan, shown, child);
                 self.condition(shown, "Filter", condition, &slots, (!is_group, None));
                 slots
+            }
+            Node::OneTimeFilter { input, condition } => {
+                name(shown, "Result");
+                self.condition(shown, "One-Time Filter", condition, &[], (true, None));
+                self.input(input, "Outer", shown)
             }
             Node::Project { input, exprs } => {
                 let (child, slots) = self.node(input);

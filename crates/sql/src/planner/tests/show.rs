@@ -139,6 +139,10 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
             inputs.push(input);
             format!("Filter {}", expr(condition))
         }
+        Node::OneTimeFilter { input, condition } => {
+            inputs.push(input);
+            format!("OneTimeFilter {}", expr(condition))
+        }
         Node::Project { input, exprs } => {
             inputs.push(input);
             format!("Project {}", list(exprs))
