@@ -2,6 +2,7 @@
 
 use base::{Result, sqlstate};
 
+use super::mentions::{mentions, statement_mentions};
 use super::scope::{CteState, VisibleCte};
 use super::{Binder, Change, Cte, FromItem, Query, RelationKind};
 use crate::plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
@@ -12,12 +13,16 @@ impl Binder<'_, '_> {
     /// Binds WITH into the innermost scope, where its names become visible one after the other.
     pub(super) fn ctes(&mut self, with: Option<&With>) -> Result<Vec<Cte>> {
         let Some(with) = with else { return Ok(Vec::new()) };
-        let mut bound = Vec::with_capacity(with.ctes.len());
         for (index, cte) in with.ctes.iter().enumerate() {
             if with.ctes[..index].iter().any(|other| other.name == cte.name) {
                 let message = format!("WITH query name \"{}\" specified more than once", cte.name);
                 return Err(self.error(sqlstate::DUPLICATE_ALIAS, message, cte.location));
             }
+        }
+        let order = if with.recursive { self.dependency_order(with)? } else { (0..with.ctes.len()).collect() };
+        let mut bound = Vec::with_capacity(with.ctes.len());
+        for index in order {
+            let cte = &with.ctes[index];
             if !with.recursive {
                 self.scope().later_ctes = with.ctes[index..].iter().map(|later| later.name.clone()).collect();
             }
@@ -27,6 +32,33 @@ impl Binder<'_, '_> {
         }
         self.scope().later_ctes.clear();
         Ok(bound)
+    }
+
+    /// The places of a recursive WITH's queries, each behind those that it reads: as PostgreSQL sorts them.
+    ///
+    /// # Errors
+    /// 0A000 where two read each other.
+    fn dependency_order(&self, with: &With) -> Result<Vec<usize>> {
+        let mut order: Vec<usize> = (0..with.ctes.len()).collect();
+        if order.len() < 2 {
+            return Ok(order);
+        }
+        let reads = |reader: usize, read: usize| {
+            reader != read && statement_mentions(&with.ctes[reader].statement, &with.ctes[read].name)
+        };
+        let mut waits_for: Vec<Vec<usize>> =
+            order.iter().map(|reader| order.iter().copied().filter(|read| reads(*reader, *read)).collect()).collect();
+        for place in 0..order.len() {
+            let next = (place..order.len()).find(|later| waits_for[order[*later]].is_empty());
+            let Some(next) = next else {
+                let location = with.ctes[order[place]].location;
+                return Err(self.unsupported("mutual recursion between WITH items is not implemented", location));
+            };
+            order.swap(place, next);
+            let done = order[place];
+            waits_for.iter_mut().for_each(|waits_for| waits_for.retain(|read| *read != done));
+        }
+        Ok(order)
     }
 
     /// The numbers of readers, once the query is bound.
@@ -293,63 +325,5 @@ fn nullable_relations(item: &FromItem, is_nullable: bool, found: &mut Vec<u32>) 
             nullable_relations(&join.left, is_nullable || left, found);
             nullable_relations(&join.right, is_nullable || right, found);
         }
-    }
-}
-
-/// Whether a query reads a table called `name`, anywhere in it.
-fn mentions(query: &tree::Query, name: &Name) -> bool {
-    if let Some(with) = &query.with {
-        for cte in &with.ctes {
-            if let CteStatement::Query(inner) = cte.statement.as_ref()
-                && mentions(inner, name)
-            {
-                return true;
-            }
-            if cte.name == *name {
-                return false;
-            }
-        }
-    }
-    match &query.body {
-        QueryBody::Select(select) => {
-            select.from.iter().any(|item| item_mentions(item, name))
-                || select.filter.iter().chain(&select.having).any(|expr| expr_mentions(expr, name))
-                || select.targets.iter().any(|target| expr_mentions(&target.expr, name))
-        }
-        QueryBody::Values(_) => false,
-        QueryBody::SetOperation { left, right, .. } => mentions(left, name) || mentions(right, name),
-    }
-}
-
-fn item_mentions(item: &tree::FromItem, name: &Name) -> bool {
-    match item {
-        tree::FromItem::Table(table) => table.name.schema.is_none() && table.name.name == *name,
-        tree::FromItem::Subquery { query, .. } => mentions(query, name),
-        tree::FromItem::Join(join) => {
-            item_mentions(&join.left, name)
-                || item_mentions(&join.right, name)
-                || join.condition.as_ref().is_some_and(|condition| expr_mentions(condition, name))
-        }
-        tree::FromItem::Function { .. } | tree::FromItem::Unsupported(..) => false,
-    }
-}
-
-fn expr_mentions(expr: &tree::Expr, name: &Name) -> bool {
-    use tree::ExprKind as Tree;
-    match &expr.kind {
-        Tree::Subquery(subquery) => mentions(&subquery.query, name),
-        Tree::And(list) | Tree::Or(list) | Tree::Coalesce(list) | Tree::Array(list) => {
-            list.iter().any(|expr| expr_mentions(expr, name))
-        }
-        Tree::Not(input) | Tree::NullTest { input, .. } | Tree::Cast { input, .. } => expr_mentions(input, name),
-        Tree::Operator { left, right, .. } => {
-            left.as_deref().is_some_and(|left| expr_mentions(left, name)) || expr_mentions(right, name)
-        }
-        Tree::Function(call) => call.arguments.iter().any(|argument| expr_mentions(argument, name)),
-        Tree::Case { whens, otherwise, .. } => {
-            whens.iter().any(|(condition, result)| expr_mentions(condition, name) || expr_mentions(result, name))
-                || otherwise.as_deref().is_some_and(|otherwise| expr_mentions(otherwise, name))
-        }
-        _ => false,
     }
 }

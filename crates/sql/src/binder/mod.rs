@@ -22,6 +22,7 @@ mod from;
 mod function;
 mod implication;
 mod lock;
+mod mentions;
 mod missing;
 mod operator;
 mod parameters;
