@@ -341,10 +341,10 @@ fn refuse_change(statement: &crate::plan::Statement) -> Result<()> {
             Statement::Transaction(_) => return Ok(()),
             utility => crate::commands::tag_of(utility),
         },
-        (_, Command::Insert) => "INSERT".into(),
-        (_, Command::Update) => "UPDATE".into(),
-        (_, Command::Delete) => "DELETE".into(),
-        _ => return Ok(()),
+        _ => match crate::executor::changing_tag(statement) {
+            Some(what) => what.into(),
+            None => return Ok(()),
+        },
     };
     Err(Error::unsupported(format!("{what} is not allowed in a non-volatile function")))
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 use engine::catalog::Persistence;
 use engine::row::RowBytes;
-use engine::{Isolation, Modify, RowLockMode, Table, WaitPolicy};
+use engine::{Isolation, LockMode, Modify, RowLockMode, Table, WaitPolicy};
 
 use super::modify::concurrent_change;
 use super::recheck::{Recheck, Rechecked};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Node, Plan, RowLock};
+use crate::plan::{self, Command, Node, Plan, RowLock, StatementKind};
 use crate::session::read_only_transaction;
 use crate::types::Value;
 
@@ -35,6 +35,23 @@ pub(crate) fn locking_tag(plan: &Plan) -> Option<&'static str> {
     let mut found = None;
     plan.node.for_each_input(&mut |input| found = found.or_else(|| locking_tag(input)));
     found
+}
+
+/// The words for a statement that changes or locks rows, in messages about functions that promised not to.
+pub(crate) fn changing_tag(statement: &plan::Statement) -> Option<&'static str> {
+    let StatementKind::Query(plan) = &statement.kind else { return None };
+    match statement.command {
+        Command::Select | Command::Utility => {
+            let locks_rows = statement.locks.iter().any(|(_, mode)| *mode == LockMode::RowShare);
+            let tag = if locks_rows || !statement.is_read_only { locking_tag(plan) } else { None };
+            // The locks may be those of a query within an expression.
+            tag.or(locks_rows.then_some("SELECT FOR UPDATE")).or((!statement.is_read_only).then_some("SELECT"))
+        }
+        Command::Merge => Some("MERGE"),
+        Command::Insert => Some("INSERT"),
+        Command::Update => Some("UPDATE"),
+        Command::Delete => Some("DELETE"),
+    }
 }
 
 fn tag(node: &plan::LockRows) -> &'static str {

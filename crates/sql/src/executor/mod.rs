@@ -51,7 +51,7 @@ pub use evaluate::evaluate;
 pub use foreign_key::{Deferral, Due, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
 pub use function_scan::{NEW_ROWS, OLD_ROWS};
 pub use keys::TableKeys;
-pub(crate) use lock_rows::locking_tag;
+pub(crate) use lock_rows::{changing_tag, locking_tag};
 pub use measure::{Effort, Measured, Measurements};
 pub use row_decoder::RowDecoder;
 pub use shared_change::{Captured, SharedChange};

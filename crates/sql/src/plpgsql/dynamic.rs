@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 
 use super::expression::{
-    OnRow, environment, in_text, open_planned, parse_options, refuse_change, require_rows, run_utility, told_from,
+    OnRow, environment, in_text, open_planned, parse_options, refuse_change, refuse_scroll, require_rows, run_utility, told_from,
 };
 use super::frame::Frame;
 use super::interpret::gather_rows;
@@ -48,6 +48,7 @@ pub fn open_dynamic(
         return Ok(Cursor::of_rows(planned, gathered.1, scroll.or(Some(false))));
     }
     let open = |run: &mut Run<'_, '_>| {
+        refuse_scroll(&planned, scroll)?;
         refuse_change(&planned, frame)?;
         open_planned(&planned, values, scroll, frame, run)
     };
@@ -156,6 +157,30 @@ fn plan_apart(
 /// # Errors
 /// Those of its statements.
 pub fn run_dynamic(
+    dynamic: &Dynamic,
+    frame: &Frame<'_>,
+    run: &mut Run<'_, '_>,
+    on_plan: &mut dyn FnMut(&Arc<Planned>) -> Result<()>,
+    on_row: &mut OnRow<'_>,
+) -> Result<u64> {
+    let mut is_select_into = false;
+    let mut noted = |planned: &Arc<Planned>| {
+        is_select_into = matches!(&planned.statement.kind, StatementKind::Utility(utility)
+            if matches!(&**utility, Statement::CreateTableAs(create) if create.is_select_into));
+        on_plan(planned)
+    };
+    let count = run_all(dynamic, frame, run, &mut noted, on_row)?;
+    // PostgreSQL, too, takes a text that begins with another word, such as WITH.
+    let begins_with_select = dynamic.text.trim_ascii_start().starts_with(['s', 'S']);
+    if is_select_into && begins_with_select && !dynamic.gives_all && !dynamic.is_cursor {
+        return Err(Error::unsupported("EXECUTE of SELECT ... INTO is not implemented")
+            .hint("You might want to use EXECUTE ... INTO or EXECUTE CREATE TABLE ... AS instead."));
+    }
+    Ok(count)
+}
+
+/// See [`run_dynamic`].
+fn run_all(
     dynamic: &Dynamic,
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,

@@ -59,7 +59,12 @@ impl VariableNames for Names<'_> {
 
     fn field_names(&self, parts: &[Name]) -> Option<Vec<Name>> {
         let record = self.record(parts)?;
-        let names: Vec<Name> = self.frame.fields_of(record)?.iter().map(|(name, _)| Name::new(name)).collect();
+        let Some(fields) = self.frame.fields_of(record) else {
+            let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, "record type has not been registered");
+            self.missing.borrow_mut().get_or_insert(error);
+            return Some(Vec::new());
+        };
+        let names: Vec<Name> = fields.iter().map(|(name, _)| Name::new(name)).collect();
         self.spread.borrow_mut().push((record, names.len()));
         Some(names)
     }
@@ -511,20 +516,13 @@ pub fn run_statement(
 
 /// 0A000 for a statement that changes or locks rows in a function that promised not to.
 pub(super) fn refuse_change(planned: &Planned, frame: &Frame<'_>) -> Result<()> {
-    let what = match planned.statement.command {
-        _ if frame.function.is_volatile => return Ok(()),
-        Command::Select | Command::Utility
-            if planned.statement.locks.iter().any(|(_, mode)| *mode == LockMode::RowShare) =>
-        {
-            query_plan(planned).ok().and_then(executor::locking_tag).unwrap_or("SELECT FOR UPDATE")
-        }
-        Command::Select | Command::Utility => return Ok(()),
-        Command::Merge => "MERGE",
-        Command::Insert => "INSERT",
-        Command::Update => "UPDATE",
-        Command::Delete => "DELETE",
-    };
-    Err(Error::unsupported(format!("{what} is not allowed in a non-volatile function")))
+    if frame.function.is_volatile {
+        return Ok(());
+    }
+    match executor::changing_tag(&planned.statement) {
+        Some(what) => Err(Error::unsupported(format!("{what} is not allowed in a non-volatile function"))),
+        None => Ok(()),
+    }
 }
 
 /// The number at a tag's end.
@@ -636,6 +634,16 @@ pub(super) fn query_name(planned: &Planned) -> String {
     }
 }
 
+/// 0A000 for a scrollable cursor whose query locks rows.
+pub(super) fn refuse_scroll(planned: &Planned, scroll: Option<bool>) -> Result<()> {
+    let locks_rows = || planned.statement.locks.iter().any(|(_, mode)| *mode == LockMode::RowShare);
+    if scroll != Some(true) || !planned.statement.is_read_only || !locks_rows() {
+        return Ok(());
+    }
+    Err(Error::unsupported("DECLARE SCROLL CURSOR ... FOR UPDATE/SHARE is not supported")
+        .detail("Scrollable cursors must be READ ONLY."))
+}
+
 /// Opens a cursor over a planned query whose locks are taken.
 pub(super) fn open_planned(
     planned: &Arc<Planned>,
@@ -644,11 +652,6 @@ pub(super) fn open_planned(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<Cursor> {
-    let locks_rows = || planned.statement.locks.iter().any(|(_, mode)| *mode == LockMode::RowShare);
-    if scroll == Some(true) && planned.statement.is_read_only && locks_rows() {
-        return Err(Error::unsupported("DECLARE SCROLL CURSOR ... FOR UPDATE/SHARE is not supported")
-            .detail("Scrollable cursors must be READ ONLY."));
-    }
     Cursor::of_function(run.state, planned, parameters, scroll, frame.function.is_volatile)
 }
 
@@ -670,6 +673,7 @@ pub fn open_statement(
     }
     let plan = locked(plan, expression, frame, run)?;
     let open = |run: &mut Run<'_, '_>| {
+        refuse_scroll(&plan.planned, scroll)?;
         refuse_change(&plan.planned, frame)?;
         open_planned(&plan.planned, parameters_of(&plan, frame)?.into_owned(), scroll, frame, run)
     };
