@@ -258,6 +258,9 @@ fn run_here(
             let planned = environment
                 .planned(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
                 .map_err(at_startup)?;
+            if planned.statement.lacks_arbiter {
+                return Err(at_startup(crate::plan::no_arbiter()));
+            }
             let is_utility = matches!(planned.statement.kind, StatementKind::Utility(_));
             if is_utility || locks.take(run.state, &planned).map_err(in_context)? {
                 break planned;

@@ -9,7 +9,7 @@ use engine::row::ColumnSet;
 use super::assignment::{self, Source};
 use super::scope::{Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
-use super::{Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
+use super::{ArbiterSearch, Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Assignment, CursorName, Expr, ExprKind, Target};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
@@ -422,8 +422,8 @@ impl Binder<'_, '_> {
             let error = self.error(sqlstate::SYNTAX_ERROR, message, clause.location);
             return Err(error.hint("For example, ON CONFLICT (column_name)."));
         }
-        let arbiters = match &clause.target {
-            None => Vec::new(),
+        let search = match &clause.target {
+            None => ArbiterSearch::default(),
             Some(wanted) => self.arbiters(target, wanted)?,
         };
         let update = match &clause.update {
@@ -437,7 +437,7 @@ impl Binder<'_, '_> {
                 Some(bound?)
             }
         };
-        Ok(OnConflict { arbiters, update })
+        Ok(OnConflict { search, update })
     }
 
     fn conflict_update(
@@ -457,8 +457,8 @@ impl Binder<'_, '_> {
     }
 
     /// The indexes that ON CONFLICT's target names.
-    fn arbiters(&mut self, changed: &ChangeTarget, target: &tree::ConflictTarget) -> Result<Vec<u32>> {
-        let table = &changed.table;
+    fn arbiters(&mut self, changed: &mut ChangeTarget, target: &tree::ConflictTarget) -> Result<ArbiterSearch> {
+        let table = &Arc::clone(&changed.table);
         let indexes = self.context.catalog.indexes_of(table.oid).to_vec();
         match target {
             tree::ConflictTarget::Constraint(name, _) => {
@@ -470,7 +470,7 @@ impl Binder<'_, '_> {
                     Some(position) => {
                         let columns = indexes[position].keys.iter().filter_map(|key| key.column);
                         columns.for_each(|column| self.uses_column(changed.access, Privileges::SELECT, column as i32));
-                        Ok(vec![position as u32])
+                        Ok(ArbiterSearch { found: vec![position as u32], ..ArbiterSearch::default() })
                     }
                     None => Err(Error::new(
                         sqlstate::UNDEFINED_OBJECT,
@@ -494,10 +494,6 @@ impl Binder<'_, '_> {
                                 return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, *location));
                             }
                         },
-                        (None, Some(_)) if changed.view().is_some() => {
-                            let message = "expressions in ON CONFLICT are not supported for views";
-                            return Err(self.unsupported(message, *location));
-                        }
                         (None, Some(expr)) => {
                             wanted_expressions.push(self.over_row(changed, expr, None, Place::IndexExpression)?);
                         }
@@ -530,13 +526,9 @@ impl Binder<'_, '_> {
                     same_columns && same_expressions && predicate_holds
                 });
                 let found = matching.map(|(position, _)| position as u32).collect::<Vec<_>>();
-                if found.is_empty() {
-                    return Err(Error::new(
-                        sqlstate::INVALID_COLUMN_REFERENCE,
-                        "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-                    ));
-                }
-                Ok(found)
+                let is_parameter = |expr: &Expr| matches!(expr.kind, ExprKind::Parameter(_));
+                let awaits_values = filter.is_some_and(|filter| filter.any(&is_parameter));
+                Ok(ArbiterSearch { has_failed: found.is_empty(), found, awaits_values })
             }
         }
     }
@@ -544,13 +536,25 @@ impl Binder<'_, '_> {
     /// An expression of the statement over a table's full row.
     fn over_row(
         &mut self,
-        changed: &ChangeTarget,
+        changed: &mut ChangeTarget,
         expr: &tree::Expr,
         wanted: Option<SqlType>,
         place: Place,
     ) -> Result<Expr> {
-        let access = changed.view().is_none().then_some(changed.access);
-        self.table_expr_tree(&changed.table, expr, wanted, place, access)
+        if changed.view().is_none() {
+            return self.table_expr_tree(&changed.table, expr, wanted, place, Some(changed.access));
+        }
+        // It names the view's columns.
+        let outer = std::mem::take(&mut self.scopes);
+        self.scopes.push(Scope::new(place));
+        let relation = self.add_table(Arc::clone(&changed.table), Name::new(&changed.table.name));
+        let shown = self.show_target(changed, relation, None);
+        let bound = shown.and_then(|_| self.scalar(expr, wanted));
+        self.scopes = outer;
+        let mut bound = bound?;
+        super::table::to_row_slots(&mut bound);
+        self.fold(&mut bound)?;
+        Ok(bound)
     }
 
     fn assignments(

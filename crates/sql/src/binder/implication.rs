@@ -13,7 +13,8 @@ const ELEMENTS_MAX: usize = 100;
 
 /// Whether `predicate` is true of every row of which `filter` is, as far as can be seen at a glance. Both have been folded.
 pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
-    same(filter, predicate) || Condition::of(filter).implies(&Condition::of(predicate))
+    // No condition at all makes sure of nothing, not even of what is true of each row.
+    same(filter, predicate) || !filter.is_true() && Condition::of(filter).implies(&Condition::of(predicate))
 }
 
 /// The parts of a condition. A list of constants is a condition for each of them.
@@ -22,8 +23,10 @@ enum Condition<'e> {
     All(Vec<Condition<'e>>),
     Any(Vec<Condition<'e>>),
     Compares(Comparison<'e>),
-    /// A comparison with NULL, which is true of no row.
-    Never,
+    /// A comparison of this operand with NULL, which is true of no row.
+    Unknown(&'e Expr),
+    /// True of no row, whatever its columns are. PostgreSQL, too, takes it to make sure of nothing.
+    False,
     Other(&'e Expr),
 }
 
@@ -39,13 +42,33 @@ struct Comparison<'e> {
 
 impl<'e> Condition<'e> {
     fn of(expr: &'e Expr) -> Condition<'e> {
-        let of_each = |parts: &'e [Expr]| parts.iter().map(Condition::of).collect();
+        let of_each = |parts: &'e [Expr]| parts.iter().map(Condition::of).collect::<Vec<_>>();
         match &expr.kind {
-            ExprKind::And(parts) => Condition::All(of_each(parts)),
-            ExprKind::Or(parts) => Condition::Any(of_each(parts)),
+            ExprKind::And(parts) => {
+                let parts = of_each(parts);
+                if parts.iter().any(Condition::is_never_true) { Condition::False } else { Condition::All(parts) }
+            }
+            ExprKind::Or(parts) => {
+                let mut parts = of_each(parts);
+                parts.retain(|part| !part.is_never_true());
+                match parts.len() {
+                    0 => Condition::False,
+                    1 => parts.swap_remove(0),
+                    _ => Condition::Any(parts),
+                }
+            }
             ExprKind::Call(call) => Comparison::of(call).map_or(Condition::Other(expr), Condition::Compares),
             ExprKind::Quantified(quantified) => Condition::of_elements(quantified).unwrap_or(Condition::Other(expr)),
             _ => Condition::Other(expr),
+        }
+    }
+
+    /// Whether it is FALSE or NULL.
+    fn is_never_true(&self) -> bool {
+        match self {
+            Condition::False => true,
+            Condition::Other(expr) => matches!(expr.as_constant(), Some(Value::Null | Value::Bool(false))),
+            _ => false,
         }
     }
 
@@ -57,7 +80,7 @@ impl<'e> Condition<'e> {
             return None;
         }
         let each = array.values.iter().map(|value| match value {
-            Value::Null => Condition::Never,
+            Value::Null => Condition::Unknown(&quantified.left),
             value => {
                 let type_oid = taken_for(operator.right, array.element);
                 Condition::Compares(Comparison { operand: &quantified.left, role: operator.role, value, type_oid })
@@ -72,7 +95,8 @@ impl<'e> Condition<'e> {
 
     fn implies(&self, predicate: &Condition<'_>) -> bool {
         match (self, predicate) {
-            (Condition::Never, _) => true,
+            (Condition::False, predicate) => matches!(predicate, Condition::False),
+            (_, Condition::False) => false,
             (_, Condition::All(parts)) => parts.iter().all(|part| self.implies(part)),
             (Condition::Any(parts), _) => parts.iter().all(|part| part.implies(predicate)),
             (Condition::All(parts), Condition::Any(choices)) => {
@@ -81,13 +105,16 @@ impl<'e> Condition<'e> {
             (Condition::All(parts), _) => parts.iter().any(|part| part.implies(predicate)),
             (_, Condition::Any(choices)) => choices.iter().any(|choice| self.implies(choice)),
             (Condition::Compares(filter), Condition::Compares(predicate)) => filter.implies(predicate),
-            (Condition::Compares(filter), Condition::Other(predicate)) => {
-                asks_for_a_value(predicate).is_some_and(|input| needs(filter.operand, input))
+            (Condition::Compares(Comparison { operand, .. }) | Condition::Unknown(operand), Condition::Other(predicate)) => {
+                asks_for_a_value(predicate).is_some_and(|input| needs(operand, input))
             }
+            // Nothing follows from what is never true but what is asked of the same operand.
+            (Condition::Unknown(operand), Condition::Compares(Comparison { operand: asked, .. })) => same(operand, asked),
+            (Condition::Unknown(operand), Condition::Unknown(asked)) => same(operand, asked),
             (Condition::Other(filter), Condition::Other(predicate)) => {
                 same(filter, predicate) || asks_for_a_value(predicate).is_some_and(|input| needs(filter, input))
             }
-            (Condition::Other(_), Condition::Compares(_)) | (_, Condition::Never) => false,
+            (Condition::Other(_), Condition::Compares(_)) | (_, Condition::Unknown(_)) => false,
         }
     }
 }
@@ -106,6 +133,7 @@ fn needs(expr: &Expr, input: &Expr) -> bool {
         return true;
     }
     match &expr.kind {
+        ExprKind::Constant(Value::Null) => true,
         ExprKind::Call(call) => {
             let is_strict = match &call.function {
                 FunctionTarget::Builtin(function) => function.strict,
@@ -258,7 +286,8 @@ mod tests {
                 let Value::Int4(constant) = comparison.value else { unreachable!("all are integers") };
                 value.map(|value| compare(value, comparison.role, *constant))
             }
-            Condition::Never => None,
+            Condition::Unknown(_) => None,
+            Condition::False => Some(false),
             Condition::Other(expr) => match &expr.kind {
                 ExprKind::IsNotNull(_) => Some(value.is_some()),
                 other => unreachable!("{other:?}"),
@@ -273,7 +302,7 @@ mod tests {
         let operand = Expr { kind: ExprKind::Column(0), sql_type };
         let is_not_null = Expr { kind: ExprKind::IsNotNull(Box::new(operand.clone())), sql_type: SqlType::BOOL };
         let constants = CONSTANTS[..3].iter().map(|constant| Value::Int4(*constant)).collect::<Vec<_>>();
-        let mut atoms = vec![Condition::Never, Condition::Other(&is_not_null)];
+        let mut atoms = vec![Condition::Unknown(&operand), Condition::False, Condition::Other(&is_not_null)];
         for role in ROLES {
             atoms.extend(constants.iter().map(|value| {
                 Condition::Compares(Comparison { operand: &operand, role, value, type_oid: sql_type.oid })

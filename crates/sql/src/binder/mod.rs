@@ -50,7 +50,7 @@ pub(crate) use implication::implies;
 pub(crate) use operator::null_test;
 pub use parameters::Parameters;
 pub use query::{
-    Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation, RelationKind,
+    ArbiterSearch, Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation, RelationKind,
     SetOperation, TargetEntry, WindowSpec, for_each_inner, for_each_inner_mut,
 };
 pub(crate) use scope::SYSTEM_COLUMNS;

@@ -280,11 +280,22 @@ pub enum Change {
     },
 }
 
+/// The indexes that ON CONFLICT's target names. That there are none is no error of the text, but of its plan.
+#[derive(Debug, Clone, Default)]
+pub struct ArbiterSearch {
+    /// The positions of those that were found; none if there is no target, which means all unique indexes.
+    pub found: Vec<u32>,
+    /// A target has led to no index.
+    pub has_failed: bool,
+    /// The values of parameters could lead to more.
+    pub awaits_values: bool,
+}
+
 /// ON CONFLICT
 #[derive(Debug, Clone)]
 pub struct OnConflict {
-    /// Positions of the arbiter indexes; empty means all unique ones.
-    pub arbiters: Vec<u32>,
+    /// The arbiter indexes.
+    pub search: ArbiterSearch,
     /// SET and WHERE of DO UPDATE, over relation 0 (the existing row) and relation 1 (`excluded`).
     pub update: Option<(Vec<Assignment>, Option<Expr>)>,
 }

@@ -37,7 +37,7 @@ mod walk;
 
 use std::sync::Arc;
 
-use base::{Lsn, Oid};
+use base::{Error, Lsn, Oid, sqlstate};
 use engine::catalog::TableDef;
 use engine::row::ColumnSet;
 use engine::{LockMode, RowLockMode, WaitPolicy};
@@ -93,6 +93,8 @@ pub struct Statement {
     pub is_cacheable: bool,
     /// It might be planned otherwise if the values of its parameters were known.
     pub depends_on_values: bool,
+    /// ON CONFLICT finds no index unless the values of parameters say more. Without them it is an error to run it: [`no_arbiter`].
+    pub lacks_arbiter: bool,
     /// It has computed constants that take much memory: whoever keeps statements keeps no plan.
     pub has_large_constants: bool,
     /// It does without an index that is too new for the snapshots in use: the next run gets another plan.
@@ -630,6 +632,12 @@ pub struct Insert {
     pub returning: Option<Vec<Expr>>,
 }
 
+/// 42P10: ON CONFLICT's target leads to no index.
+pub fn no_arbiter() -> Error {
+    let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+    Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message)
+}
+
 /// ON CONFLICT.
 #[derive(Debug)]
 pub struct OnConflict {
@@ -637,6 +645,8 @@ pub struct OnConflict {
     pub arbiters: Vec<u32>,
     /// The first arbiter that is deferrable, which is an error for the row that gets as far as to it.
     pub deferrable_arbiter: Option<u32>,
+    /// There is no arbiter, as far as can be seen without the values of parameters: 42P10 once it is run.
+    pub is_unmatched: bool,
     /// DO UPDATE; `None` is DO NOTHING.
     pub update: Option<ConflictUpdate>,
 }

@@ -514,7 +514,7 @@ fn is_usable(expressions: Option<&TableExpressions>, position: usize, offered: &
     }
 }
 
-/// Conditions that a partial index's own condition states need not be tested again.
+/// Conditions that a partial index's own condition makes sure of need not be tested again.
 fn use_predicate(
     path: &mut ScanPath,
     expressions: Option<&TableExpressions>,
@@ -528,7 +528,7 @@ fn use_predicate(
         _ => std::slice::from_ref(predicate),
     };
     for (place, offered) in offered.iter().enumerate() {
-        if !path.used.contains(&place) && parts.iter().any(|part| binder::same(part, offered.condition)) {
+        if !path.used.contains(&place) && parts.iter().any(|part| implies(part, offered.condition)) {
             path.used.push(place);
         }
     }

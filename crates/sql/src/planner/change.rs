@@ -10,7 +10,7 @@ use super::lower::Layout;
 use super::needed::Needed;
 use super::selectivity::Relations;
 use super::{Planner, fold, node};
-use crate::binder::{Change, OnConflict, Query, TargetEntry, for_each_inner};
+use crate::binder::{ArbiterSearch, Change, OnConflict, Query, TargetEntry, for_each_inner};
 use crate::executor::Event;
 use crate::plan::{
     self, Assignment, ConflictUpdate, Delete, Expr, ExprKind, Insert, Node, Plan, ScanColumn, Target, Update,
@@ -163,6 +163,21 @@ impl Planner<'_, '_> {
         self.lower_all(exprs, &layout).map(Some)
     }
 
+    /// The arbiter indexes that were found. Where the values of parameters matter, their lack is an error of running the plan.
+    ///
+    /// # Errors
+    /// 42P10 if there are none.
+    fn arbiters(&mut self, search: ArbiterSearch) -> Result<Vec<u32>> {
+        self.awaits_values |= search.awaits_values;
+        if search.has_failed {
+            if !search.awaits_values && !self.context.settings.errors_wait {
+                return Err(plan::no_arbiter());
+            }
+            self.lacks_arbiter = true;
+        }
+        Ok(search.found)
+    }
+
     /// INSERT of the rows of `input`, which are full rows of the table.
     pub(super) fn insert(&mut self, change: Change, input: Plan) -> Result<Plan> {
         self.is_read_only = false;
@@ -177,7 +192,9 @@ impl Planner<'_, '_> {
         self.view_checks(&mut target)?;
         let on_conflict = match on_conflict {
             None => None,
-            Some(OnConflict { arbiters, update }) => {
+            Some(OnConflict { search, update }) => {
+                let is_unmatched = search.has_failed;
+                let arbiters = self.arbiters(search)?;
                 let update = match update {
                     None => None,
                     Some((assignments, condition)) => {
@@ -200,7 +217,7 @@ impl Planner<'_, '_> {
                 let is_arbiter = |position: &u32| arbiters.is_empty() || arbiters.contains(position);
                 let deferrable = (0u32..).zip(indexes).filter(|(_, index)| index.unique && index.deferrable);
                 let deferrable_arbiter = deferrable.map(|(position, _)| position).find(is_arbiter);
-                Some(plan::OnConflict { arbiters, deferrable_arbiter, update })
+                Some(plan::OnConflict { arbiters, deferrable_arbiter, is_unmatched, update })
             }
         };
         let returning = match returning {

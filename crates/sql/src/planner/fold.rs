@@ -131,6 +131,7 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
                 }
                 return inlined_call(call, context, inlining);
             }
+            take_declared_types(call);
             let value = fold_call(call, context, inlining)?;
             Ok(value.map(|value| Expr::constant(value, sql_type)).or_else(|| truth_compared(call)))
         }
@@ -168,6 +169,8 @@ fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
             Some(_) => Some(Expr::null(SqlType::BOOL)),
             None => Some(negated(std::mem::replace(input.as_mut(), Expr::null(SqlType::BOOL)))),
         },
+        ExprKind::IsNull(input) if is_row_of_values(input) => Some(tests_of_fields(input, ExprKind::IsNull)),
+        ExprKind::IsNotNull(input) if is_row_of_values(input) => Some(tests_of_fields(input, ExprKind::IsNotNull)),
         ExprKind::IsNull(input) => match input.as_constant()? {
             Value::Record(_) => None,
             value => Some(Expr::boolean(value.is_null())),
@@ -213,8 +216,40 @@ fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
     }
 }
 
+/// Whether an expression is a row whose fields can't be rows themselves.
+fn is_row_of_values(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Row { fields, .. } if !fields.iter().any(|field| field.sql_type.may_be_row()))
+}
+
+/// `(a, b) IS NULL` is a test of each field.
+fn tests_of_fields(row: &mut Expr, test: fn(Box<Expr>) -> ExprKind) -> Expr {
+    let ExprKind::Row { fields, .. } = &mut row.kind else { return Expr::boolean(true) };
+    let tests = std::mem::take(fields).into_iter().map(|field| {
+        let is_null = field.as_constant().map(Value::is_null);
+        let test = Expr::new(test(Box::new(field)), SqlType::BOOL);
+        match is_null {
+            Some(is_null) => Expr::boolean(matches!(test.kind, ExprKind::IsNull(_)) == is_null),
+            None => test,
+        }
+    });
+    fold_connective(tests.collect(), false)
+}
+
 fn is_null(expr: &Expr) -> bool {
     matches!(expr.as_constant(), Some(Value::Null))
+}
+
+/// Constants that an operator takes as they are, though they are of another type, become constants of the type that it takes: the
+/// condition is then the one that is written with such a constant.
+fn take_declared_types(call: &mut Call) {
+    if call.operator.is_none() {
+        return;
+    }
+    for (argument, sql_type) in call.arguments.iter_mut().zip(&call.types.arguments) {
+        if argument.sql_type.oid != sql_type.oid && argument.as_constant().is_some() {
+            argument.sql_type = *sql_type;
+        }
+    }
 }
 
 fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<Option<Value>> {

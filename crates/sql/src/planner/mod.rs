@@ -98,6 +98,7 @@ pub fn plan_statement(
             row_places: RowPlaces::default(),
             is_cacheable: false,
             depends_on_values: false,
+            lacks_arbiter: false,
             has_large_constants: false,
             is_makeshift: false,
             usable_from: Lsn::ZERO,
@@ -137,12 +138,14 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         usable_from: Lsn::ZERO,
         is_makeshift: false,
         depends_on_values: false,
+        awaits_values: false,
+        lacks_arbiter: false,
     };
     let plan = planner.query(query)?;
     let is_point = is_point(&plan);
     row_places.is_simple = row_places.tables.len() == 1 && is_plain_scan(&plan);
     let Planner { outer_count, scan_count, subquery_count, mut locks, cte_count, inlining, is_read_only, .. } = planner;
-    let Planner { usable_from, is_makeshift, depends_on_values, .. } = planner;
+    let Planner { usable_from, is_makeshift, depends_on_values, awaits_values, lacks_arbiter, .. } = planner;
     let has_values = planner.context.parameter_values.is_some();
     let has_large_constants = inlining.has_large_constants();
     let depends_on_settings = depends_on_settings || inlining.depends_on_settings;
@@ -169,7 +172,8 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         row_places,
         is_cacheable: !depends_on_settings && !is_makeshift && !has_large_constants && !has_values,
         // The row that a key finds is found by its key, whatever the value.
-        depends_on_values: depends_on_values && !is_point,
+        depends_on_values: depends_on_values && !is_point || awaits_values,
+        lacks_arbiter,
         has_large_constants,
         is_makeshift,
         usable_from,
@@ -312,6 +316,10 @@ struct Planner<'c, 'a> {
     is_makeshift: bool,
     /// The plan might be another one if the parameters' values were known.
     depends_on_values: bool,
+    /// The values of parameters could lead ON CONFLICT to more indexes.
+    awaits_values: bool,
+    /// ON CONFLICT has found no index without them.
+    lacks_arbiter: bool,
 }
 
 /// What is known of a query while it, or something inside it, is being planned.

@@ -39,7 +39,7 @@ pub fn open_dynamic(
         Some(_) => return refused("cannot open multi-query plan as cursor".to_owned()),
     }
     let (types, values) = dynamic.parameters();
-    let plan = |run: &mut Run<'_, '_>| plan_dynamic((&text, None), &types, dynamic.is_cursor, frame, run);
+    let plan = |run: &mut Run<'_, '_>| plan_dynamic((&text, None), (&types, &values), dynamic.is_cursor, frame, run);
     let planned =
         told_from(frame, Some((what, &text)), run, plan).map_err(|error| in_text(error, what, &dynamic.text))?;
     require_rows(&planned)?;
@@ -105,7 +105,7 @@ impl Dynamic {
 /// A good plan for a text made at run time, with its locks; for one statement of several, if that is given.
 fn plan_dynamic(
     (text, tree): (&Arc<str>, Option<&ParsedStatement>),
-    types: &Arc<[SqlType]>,
+    (types, values): (&Arc<[SqlType]>, &[Value]),
     is_cursor: bool,
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
@@ -119,10 +119,18 @@ fn plan_dynamic(
         if frame.transition_tables.is_none() && !is_cursor {
             return plan_here();
         }
-        match plan_apart((text, tree), types, is_cursor, frame, run)? {
+        match plan_apart((text, tree), (types, None), is_cursor, frame, run)? {
             // The session knows what columns it has.
             planned if matches!(planned.statement.kind, StatementKind::Utility(_)) => plan_here(),
             planned => Ok(planned),
+        }
+    };
+    let plan = |run: &Run<'_, '_>| -> Result<Arc<Planned>> {
+        let planned = plan(run)?;
+        // Only the values that it is given can say which index is meant.
+        match planned.statement.lacks_arbiter {
+            true => plan_apart((text, tree), (types, Some(values)), is_cursor, frame, run),
+            false => Ok(planned),
         }
     };
     let mut planned = plan(run)?;
@@ -137,12 +145,15 @@ fn plan_dynamic(
 /// A plan for a text made at run time, a cursor's or in a trigger's function that can read more tables; it is not kept.
 fn plan_apart(
     (text, tree): (&Arc<str>, Option<&ParsedStatement>),
-    types: &[SqlType],
+    (types, values): (&[SqlType], Option<&[Value]>),
     is_cursor: bool,
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<Arc<Planned>> {
-    let environment = environment(frame, run.state, is_cursor);
+    let mut environment = environment(frame, run.state, is_cursor);
+    if let Some(values) = values {
+        environment = environment.with_parameter_values(values);
+    }
     let parameters = Parameters::fixed(types.to_vec());
     if let Some(tree) = tree {
         return environment.planned(text, &tree.statement, parameters);
@@ -155,7 +166,7 @@ fn plan_apart(
 /// Runs a text made at run time, of several statements maybe.
 ///
 /// # Errors
-/// Those of its statements.
+/// Those of its statements; 0A000 where the last one is SELECT INTO.
 pub fn run_dynamic(
     dynamic: &Dynamic,
     frame: &Frame<'_>,
@@ -236,7 +247,7 @@ fn run_one_dynamic(
 ) -> Result<u64> {
     let (types, values) = dynamic.parameters();
     let state = run.state;
-    let planned = plan_dynamic((text, tree), &types, dynamic.is_cursor, frame, run)?;
+    let planned = plan_dynamic((text, tree), (&types, &values), dynamic.is_cursor, frame, run)?;
     on_plan(&planned)?;
     if let StatementKind::Utility(utility) = &planned.statement.kind {
         return run_utility(utility, &planned, text, &values, frame, run, on_row);

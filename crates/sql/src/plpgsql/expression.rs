@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 
@@ -16,8 +18,8 @@ use crate::commands::Cursor;
 use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Meaning, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
-use crate::session::{Nested, Planned, RelationLocks, SessionState, query_plan};
-use crate::tree::{Name, Statement};
+use crate::session::{CUSTOM_PLANS_FIRST, Nested, Planned, RelationLocks, SessionState, query_plan};
+use crate::tree::{Name, ParsedStatement, Statement};
 use crate::types::context::UserTypeKind;
 use crate::types::{CatalogLookup, SqlType, Value};
 
@@ -141,9 +143,36 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
         && plan.whole.is_none_or(|table| frame.trigger_rows.as_ref().is_some_and(|(shape, _)| shape.type_oid == table))
         && plan.spread.iter().all(|(record, count)| frame.fields_of(*record).map(<[_]>::len) == Some(*count))
     {
-        return Ok(plan);
+        return if plan.planned.statement.lacks_arbiter { plan_for_values(plan, expression, frame, run) } else { Ok(plan) };
     }
-    plan_anew(expression, frame, run).map_err(|error| within(error, expression))
+    let plan = plan_anew(expression, frame, run).map_err(|error| within(error, expression))?;
+    if plan.planned.statement.lacks_arbiter { plan_for_values(plan, expression, frame, run) } else { Ok(plan) }
+}
+
+/// A plan for the values that the variables have, for ON CONFLICT that finds no index without them. As in PostgreSQL there are five such
+/// plans, unless `plan_cache_mode` says otherwise; `generic` then fails when it is run.
+#[cold]
+fn plan_for_values(
+    generic: ExpressionPlan,
+    expression: &Expression,
+    frame: &Frame<'_>,
+    run: &Run<'_, '_>,
+) -> Result<ExpressionPlan> {
+    // In the order of the setting's words: auto, force_generic_plan, force_custom_plan.
+    let is_wanted = match run.state.setting(Id::PlanCacheMode).as_word() {
+        Some(1) => false,
+        Some(2) => true,
+        _ => generic.custom_plans.load(Ordering::Relaxed) < CUSTOM_PLANS_FIRST,
+    };
+    if !is_wanted {
+        return Ok(generic);
+    }
+    let tree = parsed(expression, run.state).map_err(|error| within(error, expression))?;
+    let values = parameters_of(&generic, frame)?;
+    let plan = plan_tree(expression, &tree.statement, Some(&values), frame, run);
+    let plan = plan.map_err(|error| within(error, expression))?;
+    generic.custom_plans.fetch_add(1, Ordering::Relaxed);
+    Ok(ExpressionPlan { custom_plans: generic.custom_plans, ..plan })
 }
 
 /// A plan once it has its locks: whoever held the tables may have changed them.
@@ -163,16 +192,21 @@ fn locked(
 
 /// See [`plan`].
 fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
-    let options = parse_options(run.state);
+    let tree = parsed(expression, run.state)?;
+    let plan = plan_tree(expression, &tree.statement, None, frame, run)?;
+    *expression.plan.lock() = Some(plan.clone());
+    Ok(plan)
+}
+
+/// The tree of an expression or a statement.
+fn parsed(expression: &Expression, state: &SessionState) -> Result<ParsedStatement> {
+    let options = parse_options(state);
     let mut statements = if expression.is_statement {
         crate::parser::parse(&expression.text, options)?
     } else {
         crate::parser::parse_plpgsql_expression(&expression.text, options)?
     };
-    let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))?;
-    let plan = plan_tree(expression, &tree.statement, frame, run)?;
-    *expression.plan.lock() = Some(plan.clone());
-    Ok(plan)
+    statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))
 }
 
 /// How the session reads string constants now.
@@ -184,12 +218,16 @@ pub(super) fn parse_options(state: &SessionState) -> crate::parser::ParseOptions
 fn plan_tree(
     expression: &Expression,
     tree: &Statement,
+    values: Option<&[Value]>,
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
     let names = Names::new(frame, expression);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
-    let environment = environment(frame, run.state, expression.is_cursor).with_variables(&names);
+    let mut environment = environment(frame, run.state, expression.is_cursor).with_variables(&names);
+    if let Some(values) = values {
+        environment = environment.with_parameter_values(values);
+    }
     let known = expression.plan.lock().clone().map(|plan| plan.planned);
     let earlier = known.as_ref().and_then(|planned| planned.meaning_now(run.state));
     let planned = environment.meaning_as(earlier).planned(&expression.text, tree, Parameters::fixed(types));
@@ -199,7 +237,8 @@ fn plan_tree(
     }
     let planned = planned?;
     let (fields, spread) = (names.fields.into_inner().into(), names.spread.into_inner().into());
-    Ok(ExpressionPlan { planned, fields, spread, whole: names.whole.get(), trigger: trigger_of(frame) })
+    let (whole, trigger) = (names.whole.get(), trigger_of(frame));
+    Ok(ExpressionPlan { planned, fields, spread, whole, trigger, custom_plans: Arc::default() })
 }
 
 /// What statements are planned in. One before it may have changed the catalog.
@@ -475,7 +514,7 @@ pub fn run_statement(
             Some(source) => {
                 let mut locks = RelationLocks::default();
                 let plan = loop {
-                    let plan = plan_tree(expression, source, frame, run).map_err(|error| within(error, expression))?;
+                    let plan = plan_tree(expression, source, None, frame, run).map_err(|error| within(error, expression))?;
                     if locks.take(run.state, &plan.planned).map_err(|error| within(error, expression))? {
                         break plan;
                     }

@@ -1,6 +1,7 @@
 //! A compiled function.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use base::Oid;
 use sync::Mutex;
@@ -202,6 +203,8 @@ pub(super) struct ExpressionPlan {
     pub whole: Option<Oid>,
     /// The trigger whose transition tables it may read.
     pub trigger: Option<Oid>,
+    /// How often it was planned for the values that it was to run with.
+    pub custom_plans: Arc<AtomicU64>,
 }
 
 impl Expression {

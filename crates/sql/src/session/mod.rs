@@ -56,6 +56,7 @@ pub use plan_cache::Planned;
 pub(crate) use portal::ListedPortal;
 pub(crate) use portal::cannot_run;
 pub use portal::{Execution, Portal, Progress, Running, query_plan};
+pub(crate) use prepared::CUSTOM_PLANS_FIRST;
 pub use prepared::Prepared;
 pub(crate) use relation_locks::RelationLocks;
 pub use state::SessionState;

@@ -43,7 +43,7 @@ struct PlanCounts {
 }
 
 /// So many custom plans are made before one that is good for all values is considered.
-const CUSTOM_PLANS_FIRST: u64 = 5;
+pub const CUSTOM_PLANS_FIRST: u64 = 5;
 
 /// The plan that was made last.
 #[derive(Default)]
@@ -89,8 +89,11 @@ impl Prepared {
         };
         if prepared.tree.is_some() {
             let planned = match prepared.plan(state) {
-                // PREPARE binds the statement only. A failing constant is an error of EXECUTE.
-                Err(error) if from_sql && error.sqlstate().as_str().starts_with("22") => {
+                // PREPARE binds the statement only. A failing constant is an error of EXECUTE, as is the lack of an arbiter for ON CONFLICT.
+                Err(error)
+                    if from_sql && error.sqlstate().class() == "22"
+                        || error.sqlstate() == sqlstate::INVALID_COLUMN_REFERENCE =>
+                {
                     prepared.plan_roughly(state)?
                 }
                 planned => planned?,
@@ -136,6 +139,9 @@ impl Prepared {
     /// Whatever planning raises.
     pub fn plan_for(&self, state: &SessionState, generic: Arc<Planned>, values: &[Value]) -> Result<Arc<Planned>> {
         if !generic.statement.depends_on_values || !self.wants_custom_plan(state, &generic) {
+            if generic.statement.lacks_arbiter {
+                return Err(crate::plan::no_arbiter());
+            }
             let count = &self.counts.generic;
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return Ok(generic);
@@ -161,6 +167,10 @@ impl Prepared {
             _ => {}
         }
         let custom = self.counts.custom.load(Ordering::Relaxed);
+        if generic.statement.lacks_arbiter {
+            // PostgreSQL makes the plan for all values at this point, and fails.
+            return custom < CUSTOM_PLANS_FIRST;
+        }
         let cost = f64::from_bits(self.counts.custom_cost.load(Ordering::Relaxed));
         custom < CUSTOM_PLANS_FIRST || cost_of(generic) >= cost / custom as f64
     }

@@ -751,6 +751,13 @@ impl<'e> Explainer<'e> {
         if !arbiters.is_empty() {
             shown.properties.push(("Conflict Arbiter Indexes", Property::List(arbiters)));
         }
+        if let Some(condition) = on_conflict.update.as_ref().and_then(|update| update.condition.as_ref()) {
+            let columns: Vec<ScanColumn> = (0..target.table.columns.len() as u32).map(ScanColumn::Column).collect();
+            let mut slots = self.scan_slots(&target.table, &target.table.name, &columns);
+            slots.extend(self.scan_slots(&target.table, "excluded", &columns));
+            slots.extend(self.scan_slots(&target.table, &target.table.name, &ScanColumn::SYSTEM));
+            self.condition(shown, "Conflict Filter", condition, &slots, (true, Some(true)));
+        }
     }
 
     fn returned(&self, returning: Option<&[Expr]>, shown: &mut Shown) -> Vec<Slot> {

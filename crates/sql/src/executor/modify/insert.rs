@@ -102,6 +102,9 @@ impl<'p> InsertRows<'p> {
 impl<'p> InsertRows<'p> {
     /// Opens the table and calls the statement's BEFORE triggers.
     fn open(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
+        if self.node.on_conflict.as_ref().is_some_and(|on_conflict| on_conflict.is_unmatched) {
+            return Err(plan::no_arbiter());
+        }
         self.open = Some(OpenTarget::open(&self.node.target, run)?);
         match &self.node.target.triggers {
             Some(triggers) => self.fire_statement(triggers, true, run),
