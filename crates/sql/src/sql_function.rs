@@ -268,7 +268,7 @@ fn run_here(
             run.catalog = run.state.catalog();
         };
         if function.volatility != Volatility::Volatile {
-            refuse_change(&planned.statement).map_err(at_startup)?;
+            refuse_change(&planned.statement, function.returns_set).map_err(at_startup)?;
         }
         if let StatementKind::Utility(utility) = &planned.statement.kind {
             if let Statement::Transaction(command) = &**utility {
@@ -338,13 +338,15 @@ fn run_here(
 }
 
 /// 0A000 for a statement that changes something in a function that promised not to.
-fn refuse_change(statement: &crate::plan::Statement) -> Result<()> {
+fn refuse_change(statement: &crate::plan::Statement, returns_set: bool) -> Result<()> {
     let what = match (&statement.kind, statement.command) {
         (StatementKind::Utility(utility), _) => match &**utility {
             Statement::Transaction(_) => return Ok(()),
             utility => crate::commands::tag_of(utility),
         },
         _ => match crate::executor::changing_tag(statement) {
+            // PostgreSQL makes a query that only locks rows part of the one that reads from the function.
+            Some(_) if returns_set && statement.is_read_only => return Ok(()),
             Some(what) => what.into(),
             None => return Ok(()),
         },

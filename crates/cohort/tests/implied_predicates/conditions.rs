@@ -39,23 +39,72 @@ struct Column {
 const INTEGERS: &[&str] = &["0", "1", "2", "3"];
 const INTEGER_CASTS: &[&str] = &["", "", "", "::int", "::smallint", "::bigint", "::numeric"];
 const STRINGS: &[&str] = &["'x'", "'x'", "'y'", "'z'", "''"];
-const STRING_CASTS: &[&str] = &["", "", "::text", "::varchar", "::varchar(5)", "::name", "::bpchar", "::char(3)", "::text::varchar"];
+const STRING_CASTS: &[&str] =
+    &["", "", "::text", "::varchar", "::varchar(5)", "::name", "::bpchar", "::char(3)", "::text::varchar"];
 const STRING_TYPES: &[&str] = &["text", "varchar", "varchar", "name", "bpchar"];
 
 const COLUMNS: &[Column] = &[
-    Column { name: "i", parameters: &["int", "bigint", "smallint"], casts: INTEGER_CASTS, values: INTEGERS, arrays: &["int[]", "bigint[]"] },
+    Column {
+        name: "i",
+        parameters: &["int", "bigint", "smallint"],
+        casts: INTEGER_CASTS,
+        values: INTEGERS,
+        arrays: &["int[]", "bigint[]"],
+    },
     Column { name: "i", parameters: &["int"], casts: &["", "::int"], values: INTEGERS, arrays: &["int[]"] },
     Column { name: "j", parameters: &["int"], casts: INTEGER_CASTS, values: INTEGERS, arrays: &["int[]"] },
-    Column { name: "s", parameters: &["int", "smallint"], casts: INTEGER_CASTS, values: INTEGERS, arrays: &["smallint[]", "int[]"] },
-    Column { name: "l", parameters: &["int", "bigint"], casts: INTEGER_CASTS, values: INTEGERS, arrays: &["bigint[]", "int[]"] },
-    Column { name: "v", parameters: STRING_TYPES, casts: STRING_CASTS, values: STRINGS, arrays: &["text[]", "varchar[]"] },
+    Column {
+        name: "s",
+        parameters: &["int", "smallint"],
+        casts: INTEGER_CASTS,
+        values: INTEGERS,
+        arrays: &["smallint[]", "int[]"],
+    },
+    Column {
+        name: "l",
+        parameters: &["int", "bigint"],
+        casts: INTEGER_CASTS,
+        values: INTEGERS,
+        arrays: &["bigint[]", "int[]"],
+    },
+    Column {
+        name: "v",
+        parameters: STRING_TYPES,
+        casts: STRING_CASTS,
+        values: STRINGS,
+        arrays: &["text[]", "varchar[]"],
+    },
     Column { name: "v", parameters: STRING_TYPES, casts: STRING_CASTS, values: STRINGS, arrays: &["varchar[]"] },
-    Column { name: "t", parameters: STRING_TYPES, casts: STRING_CASTS, values: STRINGS, arrays: &["text[]", "varchar[]"] },
+    Column {
+        name: "t",
+        parameters: STRING_TYPES,
+        casts: STRING_CASTS,
+        values: STRINGS,
+        arrays: &["text[]", "varchar[]"],
+    },
     Column { name: "n", parameters: STRING_TYPES, casts: STRING_CASTS, values: STRINGS, arrays: &["name[]", "text[]"] },
     Column { name: "ch", parameters: STRING_TYPES, casts: STRING_CASTS, values: STRINGS, arrays: &["bpchar[]"] },
-    Column { name: "d", parameters: &["date", "timestamp"], casts: &["", "::date", "::timestamp"], values: &["'2020-01-01'", "'2020-01-02'"], arrays: &["date[]"] },
-    Column { name: "ts", parameters: &["date", "timestamp"], casts: &["", "::date", "::timestamp"], values: &["'2020-01-01'", "'2020-01-02'"], arrays: &["timestamp[]"] },
-    Column { name: "m", parameters: &["numeric", "int"], casts: &["", "::numeric", "::int"], values: &["1", "1.5", "2"], arrays: &["numeric[]"] },
+    Column {
+        name: "d",
+        parameters: &["date", "timestamp"],
+        casts: &["", "::date", "::timestamp"],
+        values: &["'2020-01-01'", "'2020-01-02'"],
+        arrays: &["date[]"],
+    },
+    Column {
+        name: "ts",
+        parameters: &["date", "timestamp"],
+        casts: &["", "::date", "::timestamp"],
+        values: &["'2020-01-01'", "'2020-01-02'"],
+        arrays: &["timestamp[]"],
+    },
+    Column {
+        name: "m",
+        parameters: &["numeric", "int"],
+        casts: &["", "::numeric", "::int"],
+        values: &["1", "1.5", "2"],
+        arrays: &["numeric[]"],
+    },
 ];
 
 /// Makes conditions.
@@ -70,7 +119,12 @@ pub struct Generator {
 impl Generator {
     /// With the choices of a seed.
     pub fn new(seed: u64) -> Generator {
-        Generator { random: StdRng::seed_from_u64(seed), parameters: Vec::new(), takes_parameters: false, before: Vec::new() }
+        Generator {
+            random: StdRng::seed_from_u64(seed),
+            parameters: Vec::new(),
+            takes_parameters: false,
+            before: Vec::new(),
+        }
     }
 
     fn any<T: Copy>(&mut self, of: &[T]) -> T {
@@ -108,7 +162,16 @@ impl Generator {
             3..5 if depth > 0 => format!("({}) or ({})", self.nested(depth - 1), self.nested(depth - 1)),
             5..7 if depth > 0 => format!("not ({})", self.nested(depth - 1)),
             7 if depth > 0 => {
-                let compared = self.any(&["= true", "= false", "<> true", "<> false", "is true", "is not false", "is not true", "is not null"]);
+                let compared = self.any(&[
+                    "= true",
+                    "= false",
+                    "<> true",
+                    "<> false",
+                    "is true",
+                    "is not false",
+                    "is not true",
+                    "is not null",
+                ]);
                 format!("({}) {compared}", self.nested(depth - 1))
             }
             _ => self.atom(),
@@ -153,7 +216,11 @@ impl Generator {
         match self.random.random_range(0..24) {
             0..8 => {
                 let (operator, value) = (self.any(COMPARISONS), self.value(column));
-                if self.in_hundred(20) { format!("{value} {operator} {name}") } else { format!("{name} {operator} {value}") }
+                if self.in_hundred(20) {
+                    format!("{value} {operator} {name}")
+                } else {
+                    format!("{name} {operator} {value}")
+                }
             }
             8 => {
                 let list: Vec<String> = (0..self.random.random_range(1..4)).map(|_| self.value(column)).collect();
@@ -178,13 +245,17 @@ impl Generator {
                 let distinct = self.any(&["is distinct from", "is not distinct from"]);
                 format!("{name} {distinct} {}", self.value(column))
             }
-            20 => self.any(&["true", "false", "null::bool", "i = null", "i < any (null::int[])", "b = null"]).to_owned(),
+            20 => {
+                self.any(&["true", "false", "null::bool", "i = null", "i < any (null::int[])", "b = null"]).to_owned()
+            }
             21 => {
                 // PostgreSQL does not look into other comparisons of rows, from which something would follow.
                 let operator = self.any(&["=", "<>"]);
                 format!("(i, j) {operator} ({}, {})", self.any(INTEGERS), self.any(INTEGERS))
             }
-            22 => self.any(&["(i, j) is not null", "(i, j) is null", "row(i) is not null", "(i + j) is not null"]).to_owned(),
+            22 => self
+                .any(&["(i, j) is not null", "(i, j) is null", "row(i) is not null", "(i + j) is not null"])
+                .to_owned(),
             _ => {
                 let cast = self.any(&["::text", "::varchar", "::varchar(10)", "::bpchar"]);
                 format!("v{cast} = {}", self.any(STRINGS))
@@ -196,12 +267,49 @@ impl Generator {
     fn boolean(&mut self) -> String {
         let name = self.any(&["b", "b", "c"]);
         let form = self.any(&[
-            "#", "#", "not #", "not #", "# = true", "# = false", "# <> true", "# <> false", "true = #", "false <> #", "# is true",
-            "# is not true", "# is false", "# is not false", "# is unknown", "# is not unknown", "# is not null", "# is null",
-            "# = 't'::bool", "# = (1 = 1)", "# = not true", "(# = true) = true", "(# = false) = false", "not (# = true)",
-            "b = c", "b <> c", "b is distinct from true", "b is not distinct from true", "b in (true)", "b in (true, false)",
-            "b = any ('{t}')", "b > false", "b >= true", "b < true", "coalesce(b, false)", "coalesce(b, true)",
-            "case when b then true else false end", "nullif(b, false)", "@", "@ = true", "not @", "b = @", "@ = false",
+            "#",
+            "#",
+            "not #",
+            "not #",
+            "# = true",
+            "# = false",
+            "# <> true",
+            "# <> false",
+            "true = #",
+            "false <> #",
+            "# is true",
+            "# is not true",
+            "# is false",
+            "# is not false",
+            "# is unknown",
+            "# is not unknown",
+            "# is not null",
+            "# is null",
+            "# = 't'::bool",
+            "# = (1 = 1)",
+            "# = not true",
+            "(# = true) = true",
+            "(# = false) = false",
+            "not (# = true)",
+            "b = c",
+            "b <> c",
+            "b is distinct from true",
+            "b is not distinct from true",
+            "b in (true)",
+            "b in (true, false)",
+            "b = any ('{t}')",
+            "b > false",
+            "b >= true",
+            "b < true",
+            "coalesce(b, false)",
+            "coalesce(b, true)",
+            "case when b then true else false end",
+            "nullif(b, false)",
+            "@",
+            "@ = true",
+            "not @",
+            "b = @",
+            "@ = false",
         ]);
         if !form.contains('@') {
             return form.replace('#', name);
@@ -218,12 +326,45 @@ impl Generator {
     fn computed(&mut self) -> String {
         let value = self.any(INTEGERS);
         let form = self.any(&[
-            "abs(i) = #", "i + j > #", "i + 1 = #", "coalesce(i, 1) = #", "nullif(i, 1) = #", "i::text = '#'", "i::numeric = #",
-            "greatest(i, j) = #", "i = j", "i < j", "i = any (array[j])", "# = any (array[i, j])", "i = any (array[i])",
-            "length(v) = #", "upper(v) = 'X'", "v || t = 'x'", "v like 'x%'", "v ~ 'x'", "i = # + 1", "i = abs(-#)", "i > # - 1",
-            "case when i > # then true end", "case i when # then true end", "v = upper('x')", "v = lower('X')", "v = 'x' || ''",
-            "i + # is not null", "abs(i) is not null", "i::text is not null", "v = t", "n = v", "t = n", "i = l", "i = s", "m = i",
-            "d = ts", "v::text = t", "num_nulls(i) = 0", "concat(v) = 'x'",
+            "abs(i) = #",
+            "i + j > #",
+            "i + 1 = #",
+            "coalesce(i, 1) = #",
+            "nullif(i, 1) = #",
+            "i::text = '#'",
+            "i::numeric = #",
+            "greatest(i, j) = #",
+            "i = j",
+            "i < j",
+            "i = any (array[j])",
+            "# = any (array[i, j])",
+            "i = any (array[i])",
+            "length(v) = #",
+            "upper(v) = 'X'",
+            "v || t = 'x'",
+            "v like 'x%'",
+            "v ~ 'x'",
+            "i = # + 1",
+            "i = abs(-#)",
+            "i > # - 1",
+            "case when i > # then true end",
+            "case i when # then true end",
+            "v = upper('x')",
+            "v = lower('X')",
+            "v = 'x' || ''",
+            "i + # is not null",
+            "abs(i) is not null",
+            "i::text is not null",
+            "v = t",
+            "n = v",
+            "t = n",
+            "i = l",
+            "i = s",
+            "m = i",
+            "d = ts",
+            "v::text = t",
+            "num_nulls(i) = 0",
+            "concat(v) = 'x'",
         ]);
         form.replace('#', value)
     }

@@ -59,6 +59,7 @@ impl<'e> Condition<'e> {
             }
             ExprKind::Call(call) => Comparison::of(call).map_or(Condition::Other(expr), Condition::Compares),
             ExprKind::Quantified(quantified) => Condition::of_elements(quantified).unwrap_or(Condition::Other(expr)),
+            ExprKind::Constant(Value::Bool(false)) => Condition::False,
             _ => Condition::Other(expr),
         }
     }
@@ -67,7 +68,7 @@ impl<'e> Condition<'e> {
     fn is_never_true(&self) -> bool {
         match self {
             Condition::False => true,
-            Condition::Other(expr) => matches!(expr.as_constant(), Some(Value::Null | Value::Bool(false))),
+            Condition::Other(expr) => matches!(expr.as_constant(), Some(Value::Null)),
             _ => false,
         }
     }
@@ -95,8 +96,6 @@ impl<'e> Condition<'e> {
 
     fn implies(&self, predicate: &Condition<'_>) -> bool {
         match (self, predicate) {
-            (Condition::False, predicate) => matches!(predicate, Condition::False),
-            (_, Condition::False) => false,
             (_, Condition::All(parts)) => parts.iter().all(|part| self.implies(part)),
             (Condition::Any(parts), _) => parts.iter().all(|part| part.implies(predicate)),
             (Condition::All(parts), Condition::Any(choices)) => {
@@ -104,17 +103,22 @@ impl<'e> Condition<'e> {
             }
             (Condition::All(parts), _) => parts.iter().any(|part| part.implies(predicate)),
             (_, Condition::Any(choices)) => choices.iter().any(|choice| self.implies(choice)),
+            (Condition::False, predicate) => matches!(predicate, Condition::False),
             (Condition::Compares(filter), Condition::Compares(predicate)) => filter.implies(predicate),
-            (Condition::Compares(Comparison { operand, .. }) | Condition::Unknown(operand), Condition::Other(predicate)) => {
-                asks_for_a_value(predicate).is_some_and(|input| needs(operand, input))
+            (Condition::Compares(filter), Condition::Other(predicate)) => {
+                asks_for_a_value(predicate).is_some_and(|input| needs(filter.operand, input))
             }
-            // Nothing follows from what is never true but what is asked of the same operand.
-            (Condition::Unknown(operand), Condition::Compares(Comparison { operand: asked, .. })) => same(operand, asked),
+            // It needs any value, as NULL does.
+            (Condition::Unknown(_), Condition::Other(predicate)) => asks_for_a_value(predicate).is_some(),
+            // Nothing else follows from what is never true but what is asked of the same operand.
+            (Condition::Unknown(operand), Condition::Compares(Comparison { operand: asked, .. })) => {
+                same(operand, asked)
+            }
             (Condition::Unknown(operand), Condition::Unknown(asked)) => same(operand, asked),
             (Condition::Other(filter), Condition::Other(predicate)) => {
                 same(filter, predicate) || asks_for_a_value(predicate).is_some_and(|input| needs(filter, input))
             }
-            (Condition::Other(_), Condition::Compares(_)) | (_, Condition::Unknown(_)) => false,
+            (Condition::Other(_), Condition::Compares(_)) | (_, Condition::Unknown(_) | Condition::False) => false,
         }
     }
 }
@@ -213,10 +217,31 @@ fn order(filter: &Comparison<'_>, predicate: &Comparison<'_>) -> Option<Ordering
     if are_integers {
         return Some(filter.value.as_i64().cmp(&predicate.value.as_i64()));
     }
-    if filter.type_oid != predicate.type_oid {
+    if let (Some(filter), Some(predicate)) = (moment(filter), moment(predicate)) {
+        return Some(filter.cmp(&predicate));
+    }
+    let are_strings = strings(filter.type_oid) && strings(predicate.type_oid);
+    if filter.type_oid != predicate.type_oid && !are_strings {
         return None;
     }
     Some(comparator(filter.type_oid)?(filter.value, predicate.value))
+}
+
+/// A date or a timestamp without a zone, in microseconds: dates reach farther than timestamps do.
+fn moment(comparison: &Comparison<'_>) -> Option<i128> {
+    const MICROSECONDS_OF_DAY: i128 = 86_400_000_000;
+    match (comparison.type_oid, comparison.value) {
+        (oids::DATE, Value::Date(i32::MIN)) | (oids::TIMESTAMP, Value::Timestamp(i64::MIN)) => Some(i128::MIN),
+        (oids::DATE, Value::Date(i32::MAX)) | (oids::TIMESTAMP, Value::Timestamp(i64::MAX)) => Some(i128::MAX),
+        (oids::DATE, Value::Date(days)) => Some(i128::from(*days) * MICROSECONDS_OF_DAY),
+        (oids::TIMESTAMP, Value::Timestamp(microseconds)) => Some(i128::from(*microseconds)),
+        _ => None,
+    }
+}
+
+/// Types of strings that operators compare with each other, by one order.
+fn strings(oid: Oid) -> bool {
+    matches!(oid, oids::TEXT | oids::NAME)
 }
 
 fn integers(oid: Oid) -> bool {

@@ -120,9 +120,7 @@ fn item_mentions(item: &tree::FromItem, name: &Name) -> bool {
         tree::FromItem::Table(table) => reference_mentions(table, name),
         tree::FromItem::Subquery { query, .. } => mentions(query, name),
         tree::FromItem::Join(join) => {
-            item_mentions(&join.left, name)
-                || item_mentions(&join.right, name)
-                || any_mentions(&join.condition, name)
+            item_mentions(&join.left, name) || item_mentions(&join.right, name) || any_mentions(&join.condition, name)
         }
         tree::FromItem::Function { calls, .. } => any_mentions(calls.iter().map(|(call, _)| call), name),
         tree::FromItem::Unsupported(..) => false,
@@ -153,9 +151,9 @@ fn expr_mentions(expr: &tree::Expr, name: &Name) -> bool {
         | Tree::Collate { input, .. }
         | Tree::NamedArgument { value: input, .. } => is_in(input),
         Tree::Operator { left, right, .. } => left.as_deref().is_some_and(is_in) || is_in(right),
-        Tree::Quantified { left, array: right, .. } | Tree::Distinct { left, right, .. } | Tree::NullIf(left, right) => {
-            is_in(left) || is_in(right)
-        }
+        Tree::Quantified { left, array: right, .. }
+        | Tree::Distinct { left, right, .. }
+        | Tree::NullIf(left, right) => is_in(left) || is_in(right),
         Tree::In { left, list, .. } => is_in(left) || list.iter().any(is_in),
         Tree::Between { input, low, high, .. } => is_in(input) || is_in(low) || is_in(high),
         Tree::Function(call) => {

@@ -50,8 +50,8 @@ pub(crate) use implication::implies;
 pub(crate) use operator::null_test;
 pub use parameters::Parameters;
 pub use query::{
-    ArbiterSearch, Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation, RelationKind,
-    SetOperation, TargetEntry, WindowSpec, for_each_inner, for_each_inner_mut,
+    ArbiterSearch, Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation,
+    RelationKind, SetOperation, TargetEntry, WindowSpec, for_each_inner, for_each_inner_mut,
 };
 pub(crate) use scope::SYSTEM_COLUMNS;
 pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};

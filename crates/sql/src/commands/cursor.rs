@@ -24,6 +24,9 @@ use crate::session::{
 use crate::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, Statement, With};
 use crate::types::Value;
 
+/// As many rows as nobody counts: ALL, which is this number in functions.
+const ALL: i64 = i32::MAX as i64;
+
 /// A cursor.
 pub struct Cursor {
     planned: Arc<Planned>,
@@ -494,7 +497,7 @@ impl Cursor {
                 self.refuse_forward_only()?;
             }
             // It stands at the start already.
-            if fetch.is_move && fetch.direction == FetchDirection::Backward && fetch.count == i64::MAX {
+            if fetch.is_move && fetch.direction == FetchDirection::Backward && fetch.count >= ALL {
                 return Ok(());
             }
         }
@@ -514,7 +517,7 @@ impl Cursor {
             (FetchDirection::Absolute, 0) => begins_again,
             (FetchDirection::Absolute, count) if count > 0 && count.unsigned_abs() - 1 <= place / 2 => begins_again,
             (FetchDirection::Absolute, count) => count > 0 && count.unsigned_abs() <= self.position,
-            (FetchDirection::Backward, i64::MAX) if fetch.is_move => begins_again,
+            (FetchDirection::Backward, count) if fetch.is_move && count >= ALL => begins_again,
             (FetchDirection::Forward | FetchDirection::Relative, count) => count < 0,
             (FetchDirection::Backward, count) => count > 0,
         }

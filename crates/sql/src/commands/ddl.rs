@@ -304,7 +304,9 @@ impl<'a> Ddl<'a> {
         let mut locals = Locals::for_expression();
         let mut run = new_run(self.state, self.client, &[], &mut locals);
         match self.target {
-            Some(target) => self.state.while_in_use(Arc::from([(target, LockMode::AccessExclusive)]), || work(&mut run)),
+            Some(target) => {
+                self.state.while_in_use(Arc::from([(target, LockMode::AccessExclusive)]), || work(&mut run))
+            }
             None => work(&mut run),
         }
     }

@@ -135,6 +135,18 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
             let value = fold_call(call, context, inlining)?;
             Ok(value.map(|value| Expr::constant(value, sql_type)).or_else(|| truth_compared(call)))
         }
+        ExprKind::IsDistinct { equal, .. } => {
+            take_declared_types(equal);
+            Ok(None)
+        }
+        ExprKind::Quantified(quantified) => {
+            if let (Some(declared), true) =
+                (quantified.types.arguments.first(), quantified.left.as_constant().is_some())
+            {
+                quantified.left.sql_type = *declared;
+            }
+            Ok(None)
+        }
         ExprKind::Cast(cast) => {
             let Some(input) = cast.input.as_constant() else { return Ok(None) };
             if !cast.cast.is_foldable() {
@@ -169,6 +181,13 @@ fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
             Some(_) => Some(Expr::null(SqlType::BOOL)),
             None => Some(negated(std::mem::replace(input.as_mut(), Expr::null(SqlType::BOOL)))),
         },
+        ExprKind::IsTruth { input, value, negated } => {
+            let truth = match input.as_constant()? {
+                Value::Bool(truth) => Some(*truth),
+                _ => None,
+            };
+            Some(Expr::boolean((truth == *value) != *negated))
+        }
         ExprKind::IsNull(input) if is_row_of_values(input) => Some(tests_of_fields(input, ExprKind::IsNull)),
         ExprKind::IsNotNull(input) if is_row_of_values(input) => Some(tests_of_fields(input, ExprKind::IsNotNull)),
         ExprKind::IsNull(input) => match input.as_constant()? {

@@ -7,9 +7,12 @@ use crate::types::{self, FunctionDef, OperatorDef, SqlType, Value, oids};
 pub(super) fn negated(condition: Expr) -> Expr {
     let kind = match condition.kind {
         ExprKind::Not(inner) => return *inner,
+        ExprKind::Constant(Value::Bool(value)) => ExprKind::Constant(Value::Bool(!value)),
+        ExprKind::Constant(Value::Null) => ExprKind::Constant(Value::Null),
         ExprKind::And(parts) => ExprKind::Or(parts.into_iter().map(negated).collect()),
         ExprKind::Or(parts) => ExprKind::And(parts.into_iter().map(negated).collect()),
         ExprKind::IsTruth { input, value, negated } => ExprKind::IsTruth { input, value, negated: !negated },
+        ExprKind::IsDistinct { equal, negated } => ExprKind::IsDistinct { equal, negated: !negated },
         // A row may be neither NULL nor not NULL.
         ExprKind::IsNull(input) if !input.sql_type.may_be_row() => ExprKind::IsNotNull(input),
         ExprKind::IsNotNull(input) if !input.sql_type.may_be_row() => ExprKind::IsNull(input),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 
 use super::expression::{
-    OnRow, environment, in_text, open_planned, parse_options, refuse_change, refuse_scroll, require_rows, run_utility, told_from,
+    OnRow, environment, in_text, open_planned, parse_options, refuse_change, refuse_scroll, require_rows, run_utility,
+    told_from,
 };
 use super::frame::Frame;
 use super::interpret::gather_rows;

@@ -143,7 +143,11 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
         && plan.whole.is_none_or(|table| frame.trigger_rows.as_ref().is_some_and(|(shape, _)| shape.type_oid == table))
         && plan.spread.iter().all(|(record, count)| frame.fields_of(*record).map(<[_]>::len) == Some(*count))
     {
-        return if plan.planned.statement.lacks_arbiter { plan_for_values(plan, expression, frame, run) } else { Ok(plan) };
+        return if plan.planned.statement.lacks_arbiter {
+            plan_for_values(plan, expression, frame, run)
+        } else {
+            Ok(plan)
+        };
     }
     let plan = plan_anew(expression, frame, run).map_err(|error| within(error, expression))?;
     if plan.planned.statement.lacks_arbiter { plan_for_values(plan, expression, frame, run) } else { Ok(plan) }
@@ -514,7 +518,8 @@ pub fn run_statement(
             Some(source) => {
                 let mut locks = RelationLocks::default();
                 let plan = loop {
-                    let plan = plan_tree(expression, source, None, frame, run).map_err(|error| within(error, expression))?;
+                    let plan =
+                        plan_tree(expression, source, None, frame, run).map_err(|error| within(error, expression))?;
                     if locks.take(run.state, &plan.planned).map_err(|error| within(error, expression))? {
                         break plan;
                     }
