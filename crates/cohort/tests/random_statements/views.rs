@@ -18,6 +18,34 @@ const HELPERS: &[&str] = &[
     "create function first_of(t0) returns int4 language sql immutable as 'select $1.id * 10'",
 ];
 
+/// Objects that hide built-in ones where their schema comes first: under this path a text that names a built-in one needs its schema.
+const HIDING_PATH: &str = "hiding, pg_catalog, r";
+const HIDING: &[&str] = &[
+    "create schema hiding",
+    "create type hiding.text as enum ('a', 'b')",
+    "create type hiding.date as (a pg_catalog.date)",
+    "create domain hiding.int4 as pg_catalog.int4 check (value < 0)",
+    "create domain hiding.jsonb as pg_catalog.int8",
+    "create table hiding.numeric (a pg_catalog.int4)",
+    "create table hiding.pg_class (oid pg_catalog.int4)",
+    "create table hiding.uuid (a pg_catalog.int4)",
+    "create function hiding.lower(pg_catalog.text) returns pg_catalog.text language sql as $$ select 'hidden'::pg_catalog.text $$",
+    "create function hiding.upper(pg_catalog.text) returns pg_catalog.int4 language sql as 'select 1'",
+    "create function hiding.length(pg_catalog.text) returns pg_catalog.text language sql as $$ select 'x'::pg_catalog.text $$",
+    "create function hiding.abs(pg_catalog.int4) returns pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.count() returns pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.max(pg_catalog.int4) returns pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.sum(pg_catalog.int4) returns pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.row_number() returns pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.row_to_json(pg_catalog.record) returns pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.generate_series(pg_catalog.int4, pg_catalog.int4) returns setof pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.pg_typeof(pg_catalog.\"any\") returns pg_catalog.int4 language sql as 'select -7'",
+];
+
+/// Functions of the random schemas: their bodies mean what the caller's search path says.
+const WITH_BODIES: &[&str] =
+    &["twice(", "is_even(", "shout(", "hashed(", "counted(", "walked(", "ids(", "rows_of(", "of_t0", "first_of"];
+
 /// Queries with what only a view's text has to keep apart. `T` and `U` stand for tables, `C` for a column of `T`. In those of the second
 /// list a table's whole row is read, which grows with the table.
 const FORMS: &[&str] = &[
@@ -204,7 +232,7 @@ impl Case {
 
     fn setup(&self) -> impl Iterator<Item = &str> {
         let start = ["set search_path to r", "create type pair_of_int as (x int4, y int4)"];
-        start.into_iter().chain(HELPERS.iter().copied())
+        start.into_iter().chain(HELPERS.iter().copied()).chain(HIDING.iter().copied())
     }
 }
 
@@ -294,8 +322,13 @@ pub fn texts_mean_their_views(session: &mut Session, schema: &Schema, choices: &
         if before.is_late() || now.is_late() {
             break;
         }
+        session.simple(&format!("set search_path to {HIDING_PATH}"));
+        let hidden = rows_of(session, "select * from r.made");
+        session.simple("set search_path to r");
         let says = if now != before && !case.follows {
             Some(format!("its rows were\n{}and are\n{}", before.shown(), now.shown()))
+        } else if hidden != now && !hidden.is_late() && !WITH_BODIES.iter().any(|name| case.query.contains(name)) {
+            Some(format!("its rows\n{}become under {HIDING_PATH}\n{}", now.shown(), hidden.shown()))
         } else {
             made_again(session, &now)
         };
@@ -318,7 +351,8 @@ pub fn texts_mean_their_views(session: &mut Session, schema: &Schema, choices: &
 
 /// The difference between the view `made`, whose rows are these, and one that is made of its text.
 fn made_again(session: &mut Session, rows: &Answer) -> Option<String> {
-    for (path, arguments) in [("r", "'r.made'"), ("''", "'r.made'"), ("r", "'r.made', true")] {
+    for (path, arguments) in [("r", "'r.made'"), ("''", "'r.made'"), (HIDING_PATH, "'r.made'"), ("r", "'r.made', true")]
+    {
         session.simple(&format!("set search_path to {path}"));
         let text = match text_of(session, arguments) {
             Ok(text) => text,
@@ -389,15 +423,21 @@ pub fn texts_differ(
                 done.push(change);
             }
         }
-        for arguments in ["'r.made'", "'r.made', true"] {
+        for (path, arguments) in [("r", "'r.made'"), (HIDING_PATH, "'r.made'"), ("r", "'r.made', true")] {
             if found.is_none() && made && expected {
-                let texts = [&mut *ours, &mut *theirs].map(|session| text_of(session, arguments));
+                let texts = [&mut *ours, &mut *theirs].map(|session| {
+                    session.simple(&format!("set search_path to {path}"));
+                    let text = text_of(session, arguments);
+                    session.simple("set search_path to r");
+                    text
+                });
                 let [here, there] = match texts {
                     [Ok(here), Ok(there)] => [here, there],
                     [here, there] => [here, there].map(|text| text.unwrap_or_else(|says| says[..11].to_owned())),
                 };
                 let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-                found = (words(&here) != words(&there)).then(|| format!("PostgreSQL: {there}\nCohort:     {here}"));
+                found = (words(&here) != words(&there))
+                    .then(|| format!("under {path}:\nPostgreSQL: {there}\nCohort:     {here}"));
             }
         }
     }

@@ -359,7 +359,9 @@ impl Binder<'_, '_> {
         // It knows nothing of a function around the statement.
         let variables = self.context.variables.take();
         let around = self.stored_query_of.take();
+        let names = self.take_stored_names();
         let result = inner(self);
+        (self.context.lookup, self.context.search_path) = names;
         self.stored_query_of = around;
         self.context.variables = variables;
         self.text_is_foreign = before;

@@ -65,7 +65,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, SequenceDef, TableDef, ViewScope};
+use engine::catalog::{Catalog, PG_CATALOG_SCHEMA, SequenceDef, TableDef, ViewScope};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use crate::plan::{Expr, Meaning, VirtualTable};
@@ -144,6 +144,8 @@ pub struct BindContext<'a> {
     pub system: &'a dyn SystemCatalog,
     /// What types, input and resolution ask of the catalog.
     pub lookup: &'a dyn CatalogLookup,
+    /// The same for texts that are stored: their bare names are those of built-in objects.
+    pub stored_lookup: &'a dyn CatalogLookup,
     /// Literals are read and constants folded with this.
     pub eval: &'a mut dyn EvalContext,
     /// The schemas that unqualified names are looked for in, in order, `pg_catalog` among them.
@@ -363,6 +365,12 @@ pub(crate) struct Binder<'c, 'a> {
 }
 
 impl<'c, 'a> Binder<'c, 'a> {
+    /// Looks names up from now on as stored texts do. Returns what the statement's own names are looked up in.
+    fn take_stored_names(&mut self) -> (&'a dyn CatalogLookup, &'a [Oid]) {
+        let lookup = std::mem::replace(&mut self.context.lookup, self.context.stored_lookup);
+        (lookup, std::mem::replace(&mut self.context.search_path, &[PG_CATALOG_SCHEMA]))
+    }
+
     fn new(context: &'c mut BindContext<'a>, parameters: &'c mut Parameters) -> Self {
         Binder {
             stored_query_of: context.stored_query_of.clone(),

@@ -102,7 +102,7 @@ fn column_of(table: &Name, column: &str) -> Expr {
 }
 
 fn as_text(value: Expr) -> Result<Expr> {
-    let mut cast = parse_expression("NULL::text")?;
+    let mut cast = parse_expression("NULL::pg_catalog.text")?;
     if let ExprKind::Cast { input, .. } = &mut cast.kind {
         **input = value;
     }

@@ -406,6 +406,7 @@ impl Binder<'_, '_> {
         let foreign = std::mem::replace(&mut self.text_is_foreign, true);
         let around = self.stored_query_of.take();
         let variables = self.context.variables.take();
+        let names = self.take_stored_names();
         let last = target.layers.len() - 1;
         let mut work = || -> Result<()> {
             for (number, layer) in target.layers.iter_mut().enumerate().rev() {
@@ -457,6 +458,7 @@ impl Binder<'_, '_> {
             Ok(())
         };
         let result = work();
+        (self.context.lookup, self.context.search_path) = names;
         self.context.variables = variables;
         self.text_is_foreign = foreign;
         self.stored_query_of = around;

@@ -562,6 +562,7 @@ fn with_value<T>(
         catalog: view.catalog(),
         system: super::system(),
         lookup: view,
+        stored_lookup: view.for_stored_text(),
         eval: &mut eval,
         search_path: view.path(),
         temporary_schema: None,
@@ -645,7 +646,7 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
         .into_iter()
         .map(|check| {
             let tree = crate::parser::parse_expression(&check.expression)?;
-            let mut condition = bind_check(view, &check.expression, &tree, base)?;
+            let mut condition = bind_check(view.for_stored_text(), &check.expression, &tree, base)?;
             fold_check(view, &mut condition)?;
             Ok((check.name, condition))
         })

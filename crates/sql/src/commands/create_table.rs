@@ -398,8 +398,7 @@ impl Parts {
         }
         for (name, text) in &self.copied_generated {
             if let Some(place) = table.column_by_name(name) {
-                let expr = crate::parser::parse_expression(text)?;
-                table.columns[place].generated = Some(column::generated_text(ddl, &shape, place, &expr)?);
+                table.columns[place].generated = Some(text.clone());
             }
         }
         Ok(())

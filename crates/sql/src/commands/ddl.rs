@@ -714,7 +714,7 @@ fn bind_text(
     used_for: DefinitionUse<'_>,
 ) -> Result<(Expr, Vec<Access>)> {
     let expr = crate::parser::parse_expression(text)?;
-    Environment::new(state, &state.catalog())
+    Environment::new(state, state.catalog().for_stored_text())
         .bind(text, |context| definition_expression(context, table, &expr, used_for))
 }
 

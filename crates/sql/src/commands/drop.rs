@@ -198,8 +198,20 @@ fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
     {
         return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{schema}\" does not exist"));
     }
+    if let Some(builtin) = builtin_function(ddl, object) {
+        let message = format!("cannot drop function {builtin} because it is required by the database system");
+        return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+    }
     match hold_function(ddl, object, DROP_LOCK) {
         Ok(function) => Ok(Some(function.oid)),
+        // The type of an argument, or its schema.
+        Err(error)
+            if drop.if_exists
+                && matches!(error.sqlstate(), sqlstate::UNDEFINED_OBJECT | sqlstate::INVALID_SCHEMA_NAME) =>
+        {
+            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
+            Ok(None)
+        }
         Err(error) if drop.if_exists && error.sqlstate() == sqlstate::UNDEFINED_FUNCTION => {
             let words = kind_words(drop.kind).to_ascii_lowercase();
             let arguments = object.arguments.iter().flatten().map(written_type).collect::<Vec<_>>();
@@ -222,6 +234,31 @@ pub(super) fn hold_function(ddl: &Ddl<'_>, object: &ObjectName, mode: LockMode) 
     ddl.find_held(mode, || find_function(ddl, object), |function| Some(function.oid))
 }
 
+/// The signature of the built-in function that a statement names, if it names one.
+fn builtin_function(ddl: &Ddl<'_>, object: &ObjectName) -> Option<String> {
+    let found = builtin_functions(ddl, object);
+    let (oid, _) = match &object.arguments {
+        Some(arguments) => {
+            // The search for the user's functions tells of a type that does not exist.
+            let wanted = arguments.iter().map(|name| Ok(ddl.type_of(name)?.oid)).collect::<Result<Vec<Oid>>>().ok()?;
+            found.into_iter().find(|(_, arguments)| *arguments == wanted)?
+        }
+        None => <[_; 1]>::try_from(found).ok()?.into_iter().next()?,
+    };
+    types::reg_types::function_signature(&ddl.view(), oid)
+}
+
+/// The built-in functions of this name that no user's one hides, with the types of their arguments.
+fn builtin_functions(ddl: &Ddl<'_>, object: &ObjectName) -> Vec<(Oid, Vec<Oid>)> {
+    let (kind, name) = (object.kind, &object.name);
+    if kind == ObjectKind::Procedure {
+        return Vec::new();
+    }
+    let found = types::reg_types::builtin_functions_found(&ddl.view(), name.schema.as_deref(), &name.name);
+    let is_of_kind = |oid: Oid| kind != ObjectKind::Function || types::function(oid).is_some();
+    found.into_iter().filter(|(oid, _)| is_of_kind(*oid)).collect()
+}
+
 /// The function or procedure that a statement names: 42883 if there is none, 42725 if there are several.
 pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<FunctionDef>> {
     let view = ddl.view();
@@ -229,6 +266,9 @@ pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<Fu
         Some(schema) => vec![view.schema_named(schema)?],
         None => view.function_path(),
     };
+    if let Some(builtin) = builtin_function(ddl, object) {
+        return Err(Error::unsupported(format!("function {builtin} is built in and cannot be changed")));
+    }
     let named: Vec<Arc<FunctionDef>> =
         schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &object.name.name)).cloned().collect();
     let words = kind_words(object.kind).to_ascii_lowercase();
@@ -238,15 +278,15 @@ pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<Fu
         _ => true,
     };
     let Some(arguments) = &object.arguments else {
-        let mut of_kind = named.iter().filter(|function| is_of_kind(function));
-        return match (of_kind.next(), of_kind.next()) {
-            (Some(function), None) => Ok(Arc::clone(function)),
-            (Some(_), Some(_)) => {
+        let of_kind: Vec<_> = named.iter().filter(|function| is_of_kind(function)).collect();
+        return match (of_kind.as_slice(), builtin_functions(ddl, object).len()) {
+            ([function], 0) => Ok(Arc::clone(function)),
+            ([_, ..], _) | ([], 2..) => {
                 let message = format!("{words} name \"{}\" is not unique", object.name);
                 Err(Error::new(sqlstate::AMBIGUOUS_FUNCTION, message)
                     .hint(format!("Specify the argument list to select the {words} unambiguously.")))
             }
-            (None, _) => {
+            ([], _) => {
                 ddl.engine().observe_horizon();
                 let message = format!("could not find a {words} named \"{}\"", object.name);
                 Err(Error::new(sqlstate::UNDEFINED_FUNCTION, message))

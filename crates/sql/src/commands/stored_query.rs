@@ -42,8 +42,13 @@ pub(super) struct StoredQuery {
 
 impl StoredQuery {
     /// Of a query with names as they are now, what it was bound to and what binding took down.
-    pub fn new(ddl: &Ddl<'_>, query: Box<Query>, bound: Option<binder::Query>, resolved: Resolved) -> StoredQuery {
-        let collector = Collector { ddl, relations: RefCell::default(), types: RefCell::default() };
+    fn new(
+        ddl: &Ddl<'_>,
+        (query, is_stored): (Box<Query>, bool),
+        bound: Option<binder::Query>,
+        resolved: Resolved,
+    ) -> StoredQuery {
+        let collector = Collector { ddl, is_stored, relations: RefCell::default(), types: RefCell::default() };
         visit_names(&query, &collector);
         let (relations, types) = (collector.relations.into_inner(), collector.types.into_inner());
         StoredQuery { query, bound, catalog: ddl.view(), known: None, relations, types, resolved }
@@ -56,7 +61,7 @@ impl StoredQuery {
     pub fn of_definition(ddl: &Ddl<'_>, query: &Query) -> Result<StoredQuery> {
         let query = Box::new(query.clone());
         let (query, bound, resolved) = bound_closed(Environment::new(ddl.state, &ddl.view()), ddl.text, query);
-        Ok(StoredQuery::new(ddl, query, bound?, resolved))
+        Ok(StoredQuery::new(ddl, (query, false), bound?, resolved))
     }
 
     /// Of a view, as it is stored.
@@ -68,7 +73,7 @@ impl StoredQuery {
         let Some(query) = if_readable(parse_stored_query(text))? else { return Ok(None) };
         let environment = Environment::new(ddl.state, &ddl.view()).for_query_of(view);
         let (query, bound, resolved) = bound_closed(environment, text, query);
-        let stored = StoredQuery::new(ddl, query, if_readable(bound)?.flatten(), resolved);
+        let stored = StoredQuery::new(ddl, (query, true), if_readable(bound)?.flatten(), resolved);
         Ok(Some(StoredQuery { known: view.view_scope.clone(), ..stored }))
     }
 
@@ -103,7 +108,7 @@ impl StoredQuery {
         let types = self.types.values().map(|sql_type| sql_type.oid);
         let mut named = Named {
             functions: functions.values().copied().collect(),
-            relations: self.relations.values().copied().collect(),
+            relations: self.relations.values().copied().filter(|oid| *oid >= Oid::FIRST_NORMAL).collect(),
             types: types.filter(|oid| *oid >= Oid::FIRST_NORMAL).collect(),
             fields: Vec::new(),
             keys: keys.clone(),
@@ -120,7 +125,8 @@ impl StoredQuery {
 /// Locks the relations that a query names, so that nobody drops or changes them until the transaction ends.
 pub(super) fn lock_relations_of(ddl: &Ddl<'_>, query: &Query) -> Result<()> {
     let relations = || {
-        let mut named = StoredQuery::new(ddl, Box::new(query.clone()), None, Resolved::default()).named().relations;
+        let mut named =
+            StoredQuery::new(ddl, (Box::new(query.clone()), false), None, Resolved::default()).named().relations;
         named.retain(|oid| ddl.catalog().object(*oid).is_some());
         named
     };
@@ -140,17 +146,28 @@ pub(super) fn lock_relations_of(ddl: &Ddl<'_>, query: &Query) -> Result<()> {
 /// Looks names up, and writes nothing.
 struct Collector<'d, 'a> {
     ddl: &'d Ddl<'a>,
+    /// Whether the query is stored: its bare names are those of built-in objects.
+    is_stored: bool,
     relations: RefCell<HashMap<Location, Oid>>,
     types: RefCell<HashMap<Location, SqlType>>,
 }
 
+impl Collector<'_, '_> {
+    fn complete(&self, schema: &mut Option<Name>) {
+        if self.is_stored && schema.is_none() {
+            *schema = Some(Name::new("pg_catalog"));
+        }
+    }
+}
+
 impl QueryNames for Collector<'_, '_> {
     fn table(&self, reference: &TableReference, _is_hidden: &dyn Fn(&str) -> bool) -> TableText {
-        let name = &reference.name;
-        let found = match self.ddl.find(name).ok().flatten() {
+        let mut name = reference.name.clone();
+        self.complete(&mut name.schema);
+        let found = match self.ddl.find(&name).ok().flatten() {
             Some(Found::System(_)) => {
-                let view = self.ddl.view();
-                view.relation(name.schema.as_deref(), &name.name).map(|found| found.oid())
+                let table = self.ddl.view().system_table(name.schema.as_deref(), &name.name);
+                table.map(|table| table.oid)
             }
             found => found.and_then(|found| found.oid()),
         };
@@ -161,7 +178,9 @@ impl QueryNames for Collector<'_, '_> {
     }
 
     fn type_name(&self, name: &TypeName) -> String {
-        if let Ok(sql_type) = self.ddl.type_of(name) {
+        let mut completed = name.clone();
+        self.complete(&mut completed.schema);
+        if let Ok(sql_type) = self.ddl.type_of(&completed) {
             self.types.borrow_mut().insert(name.location, sql_type);
         }
         String::new()

@@ -378,7 +378,7 @@ pub(super) fn bound_condition(state: &SessionState, table: &Arc<TableDef>, def: 
     let Some(text) = def.condition.as_ref() else { return Ok(None) };
     let Some(expr) = if_readable(crate::parser::parse_expression(text))? else { return Ok(None) };
     if_readable(
-        Environment::new(state, &state.catalog())
+        Environment::new(state, state.catalog().for_stored_text())
             .with_context(text, |context| trigger_condition(context, table, &expr, def)),
     )
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{CustomDef, RelationKind};
+use engine::catalog::{CustomDef, PG_CATALOG_SCHEMA, RelationKind};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
@@ -22,7 +22,7 @@ use crate::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
     ObjectKind, ObjectName, QualifiedName,
 };
-use crate::types::{self, Category, SqlType, Value};
+use crate::types::{self, Category, SqlType, Value, builtin_type_named};
 
 /// Between the positions of two labels of a new enum: so many times a half can be found for one between them.
 const LABEL_DISTANCE: i64 = 1 << 16;
@@ -216,7 +216,7 @@ fn make_check(
 /// A stored check, bound to be written down again.
 pub(super) fn bound_check(view: &CatalogView, text: &str, base: SqlType) -> Result<Expr> {
     let tree = crate::parser::parse_expression(text)?;
-    let mut condition = user_types::bind_check(view, text, &tree, base)?;
+    let mut condition = user_types::bind_check(view.for_stored_text(), text, &tree, base)?;
     value_as_column(&mut condition);
     Ok(condition)
 }
@@ -245,7 +245,7 @@ fn make(ddl: &Ddl<'_>, oid: Oid, schema: Oid, name: &QualifiedName, body: &TypeB
     ddl.create(CustomDef { oid, class: TYPE_CLASS, schema, name: name.name.to_string(), owner, body })
 }
 
-/// The user's type called `name`, if there is one; a table's row type is none of these.
+/// The user's type called `name`, if there is one that no built-in one hides; a table's row type is none of these.
 pub(super) fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<CustomDef>>> {
     ddl.check_database(name)?;
     let (view, catalog) = (ddl.view(), ddl.catalog());
@@ -256,7 +256,14 @@ pub(super) fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<Cus
         },
         None => view.path().to_vec(),
     };
+    let builtin = schemas.iter().position(|schema| *schema == PG_CATALOG_SCHEMA).filter(|_| is_builtin(name));
+    let schemas = &schemas[..builtin.unwrap_or(schemas.len())];
     Ok(schemas.iter().find_map(|schema| catalog.custom_by_name(TYPE_CLASS, *schema, &name.name)).cloned())
+}
+
+/// Whether a built-in type has this name, which an earlier schema of the search path may still hide.
+fn is_builtin(name: &QualifiedName) -> bool {
+    name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog") && builtin_type_named(&name.name).is_some()
 }
 
 /// As [`find`], its description locked until the transaction ends.
@@ -273,6 +280,9 @@ pub(super) fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<Custom
     if let Some(schema) = &name.schema {
         ddl.view().schema_named(schema)?;
     }
+    if is_builtin(name) {
+        return Err(Error::unsupported(format!("type \"{name}\" is built in and cannot be changed")));
+    }
     ddl.engine().observe_horizon();
     Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")))
 }
@@ -288,6 +298,15 @@ fn store(ddl: &Ddl<'_>, def: &CustomDef, body: &TypeBody) -> Result<()> {
 /// What DROP TYPE and DROP DOMAIN name; nothing if it does not exist.
 pub(super) fn to_drop(ddl: &Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
     let Some(found) = hold(ddl, &object.name, DROP_LOCK)? else {
+        if let Some(builtin) = builtin_type_named(&object.name.name).filter(|_| is_builtin(&object.name)) {
+            if drop.kind == ObjectKind::Domain {
+                let message = format!("\"{}\" is not a domain", object.name);
+                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+            let name = types::format_type_name(&ddl.view(), builtin.oid);
+            let message = format!("cannot drop type {name} because it is required by the database system");
+            return Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+        }
         if let Some(super::ddl::Found::Table(table)) = ddl.find(&object.name)? {
             let view = ddl.view();
             let table = super::dependencies::describe(&view, super::dependencies::Node::Object(table.oid));

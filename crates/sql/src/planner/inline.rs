@@ -114,6 +114,7 @@ fn bound_body(
         catalog: context.catalog,
         system: context.system,
         lookup: context.lookup,
+        stored_lookup: context.stored_lookup,
         eval: &mut *context.eval,
         search_path: context.search_path,
         temporary_schema: context.temporary_schema,

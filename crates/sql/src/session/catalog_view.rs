@@ -1,6 +1,6 @@
 //! The catalog with a session's search path: what names mean to it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{
@@ -8,11 +8,14 @@ use engine::catalog::{
 };
 
 use super::state::ActingRole;
+use crate::catalogs::system;
 use crate::catalogs::user_types::{composite_fields, composite_named};
+use crate::plan::VirtualTable;
 use crate::privileges::{Privileges, Subject};
 use crate::types::Value;
 use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserType};
 pub use crate::types::reg_types::quote_identifier;
+use crate::types::{builtin_type, type_named};
 
 /// See the module. Cheap to clone.
 #[derive(Clone)]
@@ -30,6 +33,8 @@ struct View {
     /// Whose view it is; `None` for a superuser.
     role: Option<Oid>,
     temporary: Option<Oid>,
+    /// See [`CatalogView::for_stored_text`].
+    for_stored_text: OnceLock<CatalogView>,
 }
 
 impl View {
@@ -57,6 +62,7 @@ impl CatalogView {
             explicit_path: Vec::new(),
             role: (!role.is_superuser).then_some(role.oid),
             temporary,
+            for_stored_text: OnceLock::new(),
         };
         for name in split_names(&view.path_text) {
             let name = if name == "$user" { &*role.name } else { &name };
@@ -78,18 +84,32 @@ impl CatalogView {
         CatalogView(Arc::new(view))
     }
 
-    /// The same catalog to somebody who finds only the server's own objects by their bare names.
+    /// The same catalog to somebody who finds nothing by its bare name.
     #[must_use]
     pub fn without_path(&self) -> CatalogView {
+        self.with_path(Vec::new())
+    }
+
+    /// The same catalog as texts that are stored see it: a bare name in them is that of a built-in object, whatever hides it in the
+    /// session.
+    pub fn for_stored_text(&self) -> &CatalogView {
+        if self.path_before_builtins().is_empty() {
+            return self;
+        }
+        self.0.for_stored_text.get_or_init(|| self.with_path(vec![PG_CATALOG_SCHEMA]))
+    }
+
+    fn with_path(&self, path: Vec<Oid>) -> CatalogView {
         let View { catalog, path_text, plan_path, role, temporary, .. } = &*self.0;
         CatalogView(Arc::new(View {
             catalog: Arc::clone(catalog),
             path_text: Arc::clone(path_text),
             plan_path: Arc::clone(plan_path),
-            path: vec![PG_CATALOG_SCHEMA],
+            path,
             explicit_path: Vec::new(),
             role: *role,
             temporary: *temporary,
+            for_stored_text: OnceLock::new(),
         }))
     }
 
@@ -197,13 +217,43 @@ impl CatalogView {
         };
         match schema {
             Some(schema) => find(self.schema_named(schema).ok()?),
-            None => self.0.path.iter().find_map(|schema| find(*schema)),
+            None => find(self.schema_that_has(name)?),
         }
     }
 
-    /// Whether the object `oid`, called `name` in `schema`, is what its bare name finds.
+    /// The computed table called `name` in `schema`, or on the search path unless another relation hides it.
+    pub fn system_table(&self, schema: Option<&str>, name: &str) -> Option<Arc<VirtualTable>> {
+        let schema = match schema {
+            Some(schema) => self.schema_named(schema).ok()?,
+            None => self.schema_that_has(name)?,
+        };
+        system().table_named(schema, name)
+    }
+
+    /// The first schema of the search path that has a relation or a composite type of this name.
+    fn schema_that_has(&self, name: &str) -> Option<Oid> {
+        let catalog = &self.0.catalog;
+        let has = |schema: Oid| {
+            catalog.relation_by_name(schema, name).is_some()
+                || composite_named(catalog, schema, name).is_some()
+                || system().table_named(schema, name).is_some()
+        };
+        self.0.path.iter().copied().find(|schema| has(*schema))
+    }
+
+    /// Whether the relation `oid`, which may be a computed one, is what its bare name finds.
     pub fn relation_is_visible(&self, oid: Oid, name: &str) -> bool {
-        self.relation_or_type(None, name).is_some_and(|found| relation_oid(&found) == oid)
+        let Some(schema) = self.schema_that_has(name) else { return false };
+        match system().table_named(schema, name) {
+            Some(table) => table.oid == oid,
+            None => self.relation_or_type(None, name).is_some_and(|found| relation_oid(&found) == oid),
+        }
+    }
+
+    /// Schemas whose objects hide built-in ones.
+    fn path_before_builtins(&self) -> &[Oid] {
+        let builtins = self.0.path.iter().position(|schema| *schema == PG_CATALOG_SCHEMA);
+        &self.0.path[..builtins.unwrap_or_default()]
     }
 
     fn schemas_of(&self, schema: Option<&str>) -> Vec<Oid> {
@@ -274,10 +324,16 @@ impl CatalogLookup for CatalogView {
         self.schemas_of(schema).into_iter().find_map(|schema| crate::catalogs::user_types::named(self, schema, name))
     }
 
+    fn type_before_builtins(&self, name: &str) -> Option<Oid> {
+        let mut schemas = self.path_before_builtins().iter();
+        schemas.find_map(|schema| crate::catalogs::user_types::named(self, *schema, name))
+    }
+
     fn type_is_visible(&self, oid: Oid) -> bool {
-        match self.user_type(oid) {
-            Some(user_type) => self.user_type_named(None, &user_type.name) == Some(oid),
-            None => true,
+        let named = |name: &str| type_named(self, None, name) == Some(oid);
+        match builtin_type(oid) {
+            Some(def) => self.finds_builtins() && named(&def.name),
+            None => self.user_type(oid).is_none_or(|user_type| named(&user_type.name)),
         }
     }
 
@@ -289,6 +345,14 @@ impl CatalogLookup for CatalogView {
             .collect()
     }
 
+    fn finds_builtins(&self) -> bool {
+        self.0.path.contains(&PG_CATALOG_SCHEMA)
+    }
+
+    fn is_before_builtins(&self, schema: &str) -> bool {
+        self.path_before_builtins().iter().any(|before| self.schema_name(*before) == schema)
+    }
+
     fn user_function(&self, oid: Oid) -> Option<UserFunction> {
         self.0.catalog.function(oid).map(|function| describe_function(self, function))
     }
@@ -298,7 +362,7 @@ impl CatalogLookup for CatalogView {
         match kind {
             RegKind::Class => {
                 if let Some(table) = crate::catalogs::system_table(oid) {
-                    return Some(self.qualified(table.schema, &table.name, table.schema == PG_CATALOG_SCHEMA));
+                    return Some(self.qualified(table.schema, &table.name, self.relation_is_visible(oid, &table.name)));
                 }
                 let (schema, name) = if let Some(table) = catalog.table(oid) {
                     (table.schema, &table.name)
@@ -332,10 +396,10 @@ impl CatalogLookup for CatalogView {
             _ => return Ok(None),
         };
         Ok(match kind {
-            RegKind::Class => self
-                .relation_or_type(schema, bare)
-                .map(|found| relation_oid(&found))
-                .or_else(|| crate::catalogs::system_table_named(schema, bare).map(|table| table.oid)),
+            RegKind::Class => {
+                let found = self.relation_or_type(schema, bare).map(|found| relation_oid(&found));
+                found.or_else(|| self.system_table(schema, bare).map(|table| table.oid))
+            }
             RegKind::Namespace => Some(self.schema_named(bare)?),
             RegKind::Role => self.0.catalog.role_by_name(bare).map(|role| role.oid),
             RegKind::Proc => {

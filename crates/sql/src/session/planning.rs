@@ -92,6 +92,7 @@ impl<'a> Environment<'a> {
     /// For a view's stored query: its names mean what they meant when it was made.
     #[must_use]
     pub fn for_query_of(mut self, view: &Arc<TableDef>) -> Environment<'a> {
+        self.view = self.view.for_stored_text().clone();
         self.stored_query_of = Some(Arc::clone(view));
         self
     }
@@ -208,6 +209,7 @@ impl<'a> Environment<'a> {
             catalog: self.view.catalog(),
             system: crate::catalogs::system(),
             lookup: &self.view,
+            stored_lookup: self.view.for_stored_text(),
             eval: &mut eval,
             search_path: self.view.path(),
             temporary_schema: self.state.temporary_schema.get(),

@@ -241,6 +241,10 @@ impl CatalogLookup for Absent {
         self.asked()
     }
 
+    fn type_before_builtins(&self, _name: &str) -> Option<Oid> {
+        self.asked()
+    }
+
     fn type_is_visible(&self, _oid: Oid) -> bool {
         self.asked()
     }
@@ -250,6 +254,14 @@ impl CatalogLookup for Absent {
     }
 
     fn user_functions(&self, _schema: Option<&str>, _name: &str) -> Vec<UserFunction> {
+        self.asked()
+    }
+
+    fn finds_builtins(&self) -> bool {
+        self.asked()
+    }
+
+    fn is_before_builtins(&self, _schema: &str) -> bool {
         self.asked()
     }
 

@@ -202,9 +202,13 @@ pub trait CatalogLookup {
         None
     }
 
-    /// The type called `name` in `schema`, or on the search path. Built-in types are asked for only
-    /// when the search path puts a schema before `pg_catalog`.
+    /// The type called `name` in `schema`, or on the search path, that is not built in.
     fn user_type_named(&self, _schema: Option<&str>, _name: &str) -> Option<Oid> {
+        None
+    }
+
+    /// The type called `name` in a schema that stands before `pg_catalog` in the search path: it hides a built-in one.
+    fn type_before_builtins(&self, _name: &str) -> Option<Oid> {
         None
     }
 
@@ -218,9 +222,19 @@ pub trait CatalogLookup {
         None
     }
 
-    /// The functions called `name` in `schema`, or on the search path (nearest first).
+    /// The functions called `name` in `schema`, or on the search path (nearest first), that are not built in.
     fn user_functions(&self, _schema: Option<&str>, _name: &str) -> Vec<UserFunction> {
         Vec::new()
+    }
+
+    /// Whether bare names find what is built in.
+    fn finds_builtins(&self) -> bool {
+        true
+    }
+
+    /// Whether the search path puts this schema before `pg_catalog`: its functions hide built-in ones.
+    fn is_before_builtins(&self, _schema: &str) -> bool {
+        false
     }
 
     /// The name of what `oid` names, quoted and qualified as far as needed, as `regclass` prints it.

@@ -82,7 +82,7 @@ pub use storage::{StorageKind, physical_type};
 pub use text_io::{input, names_something, null_input, output, output_lets_others_run, output_string, shown_string};
 pub use type_name::{
     encode_typmod, format_type, format_type_name, parse_type_name, precision_warning, precision_warning_of,
-    resolve_type_name,
+    resolve_type_name, type_named,
 };
 pub use type_table::{
     Category, SqlType, TypeDef, TypeKind, TypeShape, array_type, base_type, builtin_type, builtin_type_named,

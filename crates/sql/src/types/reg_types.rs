@@ -230,23 +230,37 @@ pub fn parse_reg_name(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Resu
 
 /// The oids of all functions and aggregates that a qualified name means.
 fn functions_called(catalog: &dyn CatalogLookup, parts: &[String]) -> Vec<(u32, Vec<Oid>)> {
-    let (schema, name) = match parts {
-        [name] => (None, name),
-        [schema, name] => (Some(schema.as_str()), name),
-        _ => return Vec::new(),
-    };
-    let mut found = Vec::new();
-    if schema.is_none_or(|schema| schema == "pg_catalog") {
-        found.extend(functions::functions_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
-        found.extend(aggregates::aggregates_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
+    match parts {
+        [name] => functions_found(catalog, None, name),
+        [schema, name] => functions_found(catalog, Some(schema), name),
+        _ => Vec::new(),
     }
-    for function in catalog.user_functions(schema, name) {
-        // Of several with the same arguments, the first on the path is meant.
-        if !found.iter().any(|(_, arguments)| *arguments == function.arguments) {
-            found.push((function.oid.0, function.arguments));
+}
+
+fn functions_found(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Vec<(u32, Vec<Oid>)> {
+    let is_nearer = |function: &UserFunction| schema.is_none() && catalog.is_before_builtins(&function.schema);
+    let (nearer, further): (Vec<_>, Vec<_>) = catalog.user_functions(schema, name).into_iter().partition(is_nearer);
+    let of_user = |function: UserFunction| (function.oid.0, function.arguments);
+    let mut all: Vec<(u32, Vec<Oid>)> = nearer.into_iter().map(of_user).collect();
+    if schema.map_or_else(|| catalog.finds_builtins(), |schema| schema == "pg_catalog") {
+        all.extend(functions::functions_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
+        all.extend(aggregates::aggregates_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
+    }
+    all.extend(further.into_iter().map(of_user));
+    // Of several with the same arguments, the first on the path is meant.
+    let mut found: Vec<(u32, Vec<Oid>)> = Vec::new();
+    for (oid, arguments) in all {
+        if !found.iter().any(|(_, others)| *others == arguments) {
+            found.push((oid, arguments));
         }
     }
     found
+}
+
+/// The built-in functions and aggregates that this name finds, each with the types of its arguments.
+pub fn builtin_functions_found(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Vec<(Oid, Vec<Oid>)> {
+    let found = functions_found(catalog, schema, name).into_iter().map(|(oid, arguments)| (Oid(oid), arguments));
+    found.filter(|(oid, _)| builtin_function(*oid).is_some()).collect()
 }
 
 fn no_function(text: &str) -> Error {
@@ -393,7 +407,7 @@ fn builtin_function(oid: Oid) -> Option<(&'static str, &'static [Oid])> {
 }
 
 fn function_name(catalog: &dyn CatalogLookup, oid: Oid) -> Option<String> {
-    let called = |name: &str| functions_called(catalog, &[name.to_owned()]);
+    let called = |name: &str| functions_found(catalog, None, name);
     if let Some(function) = catalog.user_function(oid) {
         let is_found = matches!(called(&function.name).as_slice(), [(only, _)] if *only == oid.0);
         return Some(qualified(&function, is_found));
@@ -403,19 +417,31 @@ fn function_name(catalog: &dyn CatalogLookup, oid: Oid) -> Option<String> {
     Some(if called(name).len() > 1 { format!("pg_catalog.{quoted}") } else { quoted })
 }
 
-fn function_signature(catalog: &dyn CatalogLookup, oid: Oid) -> Option<String> {
+/// The function or aggregate as `regprocedure` shows it; nothing if there is none.
+pub fn function_signature(catalog: &dyn CatalogLookup, oid: Oid) -> Option<String> {
     if let Some(function) = catalog.user_function(oid) {
         return Some(user_function_signature(catalog, &function));
     }
     let Some((name, arguments)) = builtin_function(oid) else { return catalog.object_name(RegKind::Proc, oid) };
-    Some(format!("{}({})", quote_identifier(name), type_names(catalog, arguments)))
+    let schema = if is_called(catalog, name, oid) { "" } else { "pg_catalog." };
+    Some(format!("{schema}{}({})", quote_identifier(name), type_names(catalog, arguments)))
+}
+
+/// Whether the bare name of a function or an aggregate finds it, with the types of its arguments.
+pub fn function_is_found(catalog: &dyn CatalogLookup, oid: Oid) -> bool {
+    match catalog.user_function(oid) {
+        Some(function) => is_called(catalog, &function.name, oid),
+        None => builtin_function(oid).is_some_and(|(name, _)| is_called(catalog, name, oid)),
+    }
+}
+
+fn is_called(catalog: &dyn CatalogLookup, name: &str, oid: Oid) -> bool {
+    functions_found(catalog, None, name).iter().any(|(found, _)| *found == oid.0)
 }
 
 /// `name(integer,text)`, with its schema unless the bare name finds it.
 pub fn user_function_signature(catalog: &dyn CatalogLookup, function: &UserFunction) -> String {
-    let called = functions_called(catalog, std::slice::from_ref(&function.name));
-    let found = called.iter().find(|(_, arguments)| *arguments == function.arguments);
-    let is_found = found.is_some_and(|(oid, _)| *oid == function.oid.0);
+    let is_found = is_called(catalog, &function.name, function.oid);
     format!("{}({})", qualified(function, is_found), type_names(catalog, &function.arguments))
 }
 

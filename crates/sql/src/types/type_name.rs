@@ -64,7 +64,8 @@ fn format_with(catalog: &dyn CatalogLookup, ty: SqlType, typmod_given: bool) -> 
         oids::TIMESTAMPTZ => precision("timestamp", " with time zone"),
         oids::INTERVAL => format_interval(ty.typmod),
         oid => match builtin_type(oid) {
-            Some(def) => quote_identifier(&def.name),
+            Some(def) if catalog.type_is_visible(oid) => quote_identifier(&def.name),
+            Some(def) => format!("pg_catalog.{}", quote_identifier(&def.name)),
             None => match catalog.user_type(oid) {
                 Some(user) => {
                     let name = quote_identifier(&user.name);
@@ -79,6 +80,30 @@ fn format_with(catalog: &dyn CatalogLookup, ty: SqlType, typmod_given: bool) -> 
         },
     }
 }
+
+/// Words of the grammar that begin the name of a type: they mean the built-in one whatever the search path.
+const GRAMMAR_TYPES: [&str; 20] = [
+    "bigint",
+    "bit",
+    "boolean",
+    "char",
+    "character",
+    "dec",
+    "decimal",
+    "double",
+    "float",
+    "int",
+    "integer",
+    "interval",
+    "national",
+    "nchar",
+    "numeric",
+    "real",
+    "smallint",
+    "time",
+    "timestamp",
+    "varchar",
+];
 
 /// The field ranges that may follow `interval`.
 const INTERVAL_RANGES: &[(i32, &str)] = &[
@@ -110,15 +135,23 @@ fn format_interval(typmod: i32) -> String {
     name
 }
 
+/// The type called `name` in `schema`, or on the search path with the built-in ones at the place of `pg_catalog`.
+pub fn type_named(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Option<Oid> {
+    let builtin = match schema {
+        None | Some("pg_catalog") => builtin_type_named(name),
+        Some(_) => None,
+    };
+    match (builtin, schema) {
+        (Some(def), None) => Some(catalog.type_before_builtins(name).unwrap_or(def.oid)),
+        (Some(def), Some(_)) => Some(def.oid),
+        (None, _) => catalog.user_type_named(schema, name),
+    }
+}
+
 /// The type called `name` (as the parser gives it: `int4`, `bpchar`, `varchar`, ...), in `schema` if written.
 /// 42704 `type "x" does not exist`, 3F000 for a schema that does not; 0A000 for types that are left out.
 pub fn resolve_type_name(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Result<Oid> {
-    if schema.is_none_or(|schema| schema == "pg_catalog")
-        && let Some(def) = builtin_type_named(name)
-    {
-        return Ok(def.oid);
-    }
-    if let Some(oid) = catalog.user_type_named(schema, name) {
+    if let Some(oid) = type_named(catalog, schema, name) {
         return Ok(oid);
     }
     if super::absent::is_type(schema, name) {
@@ -393,9 +426,12 @@ impl NameParser<'_> {
             return Some(Err(too_many_dots("qualified", &parts)));
         }
         let mut name = parts.pop()?;
-        let schema = parts.pop();
+        let mut schema = parts.pop();
         let mut modifiers = None;
         if schema.is_none() && !quoted {
+            if GRAMMAR_TYPES.contains(&name.as_str()) {
+                schema = Some("pg_catalog".to_owned());
+            }
             name = self.standard_name(name, &mut modifiers)?;
         }
         let mut modifiers = match modifiers {

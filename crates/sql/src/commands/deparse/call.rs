@@ -6,7 +6,7 @@ use engine::catalog::ArgumentMode;
 use super::expr::{Place, Qualify, Writer, sort_suffix};
 use crate::plan::{AggregateCall, Expr, FunctionTarget, WindowCall, WindowTarget};
 use crate::session::quote_identifier;
-use crate::types::{self, CallTypes, Callee, SqlType, WrittenArgument, oids};
+use crate::types::{self, CallTypes, Callee, CatalogLookup, SqlType, WrittenArgument, oids};
 
 /// An argument of a call as it is shown.
 struct ShownArgument<'n> {
@@ -107,24 +107,19 @@ impl Writer<'_, '_> {
         arguments: &[Expr],
         is_variadic: bool,
     ) {
+        let view = self.deparser.view;
+        let types: Vec<SqlType> = shown.iter().map(|shown| arguments[shown.place].sql_type).collect();
+        let names: Vec<Option<&str>> = shown.iter().map(|shown| shown.name).collect();
+        let call = types::Call { argument_names: &names, variadic: is_variadic, ..types::Call::new("", &types) };
         match function {
             FunctionTarget::Builtin(function) => {
-                let name = quote_identifier(function.name);
-                self.push(&name);
+                self.builtin_name(function.oid, function.name, &call);
             }
             FunctionTarget::Stored(function) => {
-                let view = self.deparser.view;
                 // It may have got another name since the expression was bound.
                 let function = view.catalog().function(function.oid).unwrap_or(function);
                 let is_visible = self.deparser.qualify == Qualify::WhereNeeded && {
-                    let types: Vec<SqlType> = shown.iter().map(|shown| arguments[shown.place].sql_type).collect();
-                    let names: Vec<Option<&str>> = shown.iter().map(|shown| shown.name).collect();
-                    let call = types::Call {
-                        argument_names: &names,
-                        variadic: is_variadic,
-                        procedure: function.is_procedure(),
-                        ..types::Call::new(&function.name, &types)
-                    };
+                    let call = types::Call { name: &function.name, procedure: function.is_procedure(), ..call };
                     types::resolve_function(view, &call)
                         .is_ok_and(|found| matches!(found.callee, Callee::User(found) if found.oid == function.oid))
                 };
@@ -138,8 +133,23 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// The name of a built-in function or aggregate, with its schema if the call would find one of the user's without it.
+    fn builtin_name(&mut self, oid: Oid, name: &str, call: &types::Call<'_>) {
+        let view = self.deparser.view;
+        let is_hidden = self.deparser.qualify == Qualify::WhereNeeded
+            && !view.user_functions(None, name).is_empty()
+            && !types::resolve_function(view, &types::Call { name, ..*call }).is_ok_and(|found| match found.callee {
+                Callee::Function(found) => found.oid == oid,
+                Callee::Aggregate(found) => found.oid == oid,
+                _ => false,
+            });
+        let name = quote_identifier(name);
+        self.push(&if is_hidden { format!("pg_catalog.{name}") } else { name });
+    }
+
     pub(super) fn aggregate(&mut self, call: &AggregateCall) {
-        self.push(&quote_identifier(call.function.name));
+        let types: Vec<SqlType> = call.arguments.iter().map(|argument| argument.sql_type).collect();
+        self.builtin_name(call.function.oid, call.function.name, &types::Call::new("", &types));
         self.push("(");
         if call.distinct {
             self.push("DISTINCT ");
@@ -200,14 +210,15 @@ impl Writer<'_, '_> {
     }
 
     pub(super) fn window(&mut self, call: &WindowCall) {
+        let argument_types: Vec<SqlType> = call.arguments.iter().map(|argument| argument.sql_type).collect();
         match &call.function {
             WindowTarget::Window(function) => {
-                self.push(&quote_identifier(function.name));
+                self.builtin_name(function.oid, function.name, &types::Call::new("", &argument_types));
                 self.push("(");
                 self.list(&call.arguments);
             }
             WindowTarget::Aggregate(function) => {
-                self.push(&quote_identifier(function.name));
+                self.builtin_name(function.oid, function.name, &types::Call::new("", &argument_types));
                 self.push("(");
                 self.aggregated(&call.arguments, function.arguments);
             }

@@ -331,29 +331,35 @@ struct ShownNames<'a> {
 impl QueryNames for ShownNames<'_> {
     fn table(&self, reference: &TableReference, is_hidden: &dyn Fn(&str) -> bool) -> TableText {
         let name = &reference.name;
-        let oid = |schema: Option<&str>| self.view.relation(schema, &name.name).map(|found| found.oid());
-        let schema = name.schema.as_deref();
-        let is_visible = match oid(schema) {
-            Some(found) => oid(None) == Some(found),
-            None => schema == Some("pg_catalog"),
+        let schema = name.schema.as_deref().or(Some("pg_catalog"));
+        let is_visible = match self.view.relation(schema, &name.name) {
+            Some(found) => self.view.relation_is_visible(found.oid(), &name.name),
+            None => self
+                .view
+                .system_table(schema, &name.name)
+                .is_some_and(|found| self.view.relation_is_visible(found.oid, &name.name)),
         };
         let own = name.name.to_string();
         if is_visible && !is_hidden(&name.name) {
             return TableText { text: quote_identifier(&own), own };
         }
-        TableText { text: dotted(name), own }
+        let schema = quote_identifier(schema.unwrap_or_default());
+        TableText { text: format!("{schema}.{}", quote_identifier(&own)), own }
     }
 
     fn function(&self, name: &QualifiedName) -> String {
         let first = self.view.user_functions(None, &name.name).into_iter().next();
         match (&name.schema, first) {
             (Some(schema), Some(found)) if found.schema == schema.as_str() => quote_identifier(&name.name),
+            (None, Some(found)) if self.view.is_before_builtins(&found.schema) => {
+                format!("pg_catalog.{}", dotted(name))
+            }
             _ => dotted(name),
         }
     }
 
     fn type_name(&self, name: &TypeName) -> String {
-        let environment = Environment::new(self.state, &self.view);
+        let environment = Environment::new(self.state, self.view.for_stored_text());
         match environment.with_context(self.text, |context| definition_type(context, name)) {
             Ok(sql_type) => Deparser::new(&self.view, &NoNames, Qualify::WhereNeeded).type_name(sql_type),
             Err(_) => written_type(name),

@@ -240,7 +240,7 @@ impl World {
         session.create_object(lower.expect("people was made above")).expect("the name is free");
         let mut view = maker.table("rich", &[("aid", int, -1), ("abalance", int, -1)], 0.0, 0);
         view.kind = RelationKind::View;
-        view.view_query = Some("SELECT aid, abalance FROM pgbench_accounts WHERE abalance > 1000000".to_owned());
+        view.view_query = Some("SELECT aid, abalance FROM public.pgbench_accounts WHERE abalance > 1000000".to_owned());
         session.create_object(view).expect("the name is free");
         let catalog = session.catalog();
         session.rollback().expect("a transaction is open");
@@ -256,6 +256,7 @@ impl World {
             catalog: &self.catalog,
             system: &NoSystemCatalog,
             lookup: &lookup,
+            stored_lookup: &lookup,
             eval: &mut eval,
             search_path: &[PG_CATALOG_SCHEMA, PUBLIC_SCHEMA],
             temporary_schema: None,

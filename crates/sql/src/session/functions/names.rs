@@ -1,11 +1,11 @@
 //! Whether an object's bare name finds it.
 
 use base::{Oid, Result};
-use engine::catalog::PG_CATALOG_SCHEMA;
 
 use super::{ANYBODY, Bodies, Found, oid, relation};
 use crate::catalogs;
 use crate::executor::Run;
+use crate::types::reg_types::function_is_found;
 use crate::types::{CatalogLookup, Value, aggregate, builtin_type, function, operator};
 
 pub(super) const FUNCTIONS: Bodies = &[
@@ -36,7 +36,7 @@ fn relation_is_visible(run: &Run<'_, '_>, wanted: Oid) -> Result<Value> {
         Some(Found::Composite(def)) => run.catalog.relation_is_visible(wanted, &def.name),
         Some(Found::System) => {
             let table = catalogs::system_table(wanted);
-            table.is_some_and(|table| run.catalog.path().contains(&table.schema))
+            table.is_some_and(|table| run.catalog.relation_is_visible(wanted, &table.name))
         }
         None => return Ok(Value::Null),
     }
@@ -44,18 +44,7 @@ fn relation_is_visible(run: &Run<'_, '_>, wanted: Oid) -> Result<Value> {
 }
 
 fn function_is_visible(run: &Run<'_, '_>, wanted: Oid) -> Result<Value> {
-    if function(wanted).is_some() || aggregate(wanted).is_some() {
-        return Ok(Value::Bool(run.catalog.path().contains(&PG_CATALOG_SCHEMA)));
-    }
-    let Some(def) = run.catalog.catalog().function(wanted) else { return Ok(Value::Null) };
-    // A function of the same name and arguments in a schema nearer in the path hides it.
-    let inputs = |def: &engine::catalog::FunctionDef| -> Vec<Oid> {
-        def.arguments.iter().filter(|argument| argument.mode.is_input()).map(|argument| argument.type_oid).collect()
-    };
-    let own = inputs(def);
-    let catalog = run.catalog.catalog();
-    let nearest = run.catalog.function_path().iter().find_map(|schema| {
-        catalog.functions_named(*schema, &def.name).find(|other| inputs(other) == own).map(|other| other.oid)
-    });
-    Ok(Value::Bool(nearest == Some(wanted)))
+    let is_there =
+        function(wanted).is_some() || aggregate(wanted).is_some() || run.catalog.catalog().function(wanted).is_some();
+    Ok(if is_there { Value::Bool(function_is_found(&run.catalog, wanted)) } else { Value::Null })
 }

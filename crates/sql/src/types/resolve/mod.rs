@@ -15,7 +15,8 @@ use super::functions;
 use super::oids;
 use super::operators::{self, OperatorDef};
 use super::type_name::format_type_name;
-use super::type_table::{Category, SqlType, TypeKind, base_type, builtin_type_named, element_type, type_shape};
+use super::type_name::type_named;
+use super::type_table::{Category, SqlType, TypeKind, base_type, element_type, type_shape};
 
 mod candidates;
 mod polymorphic;
@@ -269,6 +270,16 @@ pub fn resolve_function(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Result<
 
 fn targets_named(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Vec<Target> {
     let mut targets = Vec::new();
+    let found = match call.schema {
+        Some("pg_catalog") => Vec::new(),
+        schema => catalog.user_functions(schema, call.name),
+    };
+    let is_meant = |function: &UserFunction| call.only.is_none_or(|only| only.contains(&function.oid));
+    let (nearer, further): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .filter(is_meant)
+        .partition(|function| call.schema.is_none() && catalog.is_before_builtins(&function.schema));
+    targets.extend(nearer.into_iter().map(Target::User));
     if call.schema.is_none_or(|schema| schema == "pg_catalog") {
         targets.extend(functions::functions_named(call.name).iter().map(|def| Target::Function(def)));
         targets.extend(aggregates::aggregates_named(call.name).iter().map(|def| Target::Aggregate(def)));
@@ -276,11 +287,7 @@ fn targets_named(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Vec<Target> {
     if call.schema == Some("information_schema") && call.name.starts_with("_pg_") {
         targets.extend(functions::functions_named(call.name).iter().map(|def| Target::Function(def)));
     }
-    if call.schema != Some("pg_catalog") {
-        let found = catalog.user_functions(call.schema, call.name).into_iter();
-        let meant = found.filter(|function| call.only.is_none_or(|only| only.contains(&function.oid)));
-        targets.extend(meant.map(Target::User));
-    }
+    targets.extend(further.into_iter().map(Target::User));
     targets
 }
 
@@ -290,11 +297,7 @@ fn cast_call(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Option<Resolved> {
     if call.procedure || call.variadic || call.argument_names.iter().any(Option::is_some) {
         return None;
     }
-    let target = match call.schema {
-        None | Some("pg_catalog") => builtin_type_named(call.name).map(|def| def.oid),
-        Some(_) => None,
-    };
-    let target = target.or_else(|| catalog.user_type_named(call.schema, call.name))?;
+    let target = type_named(catalog, call.schema, call.name)?;
     let shape = type_shape(catalog, target)?;
     if shape.kind == TypeKind::Composite {
         return None;
