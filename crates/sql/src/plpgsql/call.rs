@@ -15,7 +15,7 @@ use crate::types::{self, CallTypes, SqlType, Value, oids};
 /// # Errors
 /// What the procedure raises; 42601 for an output that no variable stands for.
 pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-    let parsed = crate::parser::parse(&call.text, crate::parser::ParseOptions::default())?;
+    let parsed = crate::parser::parse(&call.text, run.state.parse_options())?;
     let Some(Statement::Call(written)) = parsed.first().map(|parsed| &parsed.statement) else {
         return Err(Error::internal("a CALL that is none"));
     };

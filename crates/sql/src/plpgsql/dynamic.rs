@@ -6,8 +6,7 @@ use std::sync::Arc;
 use base::{Error, Result, sqlstate};
 
 use super::expression::{
-    OnRow, environment, in_text, open_planned, parse_options, refuse_change, refuse_scroll, require_rows, run_utility,
-    told_from,
+    OnRow, environment, in_text, open_planned, refuse_change, refuse_scroll, require_rows, run_utility, told_from,
 };
 use super::frame::Frame;
 use super::interpret::gather_rows;
@@ -96,7 +95,7 @@ impl Dynamic {
         if self.is_one() {
             return Ok(None);
         }
-        match crate::parser::parse(&self.text, parse_options(state)) {
+        match crate::parser::parse(&self.text, state.parse_options()) {
             Err(error) if crate::planner::is_interruption(&error) => Err(error),
             parsed => Ok(parsed.ok()),
         }
@@ -114,7 +113,7 @@ fn plan_dynamic(
     let state = run.state;
     let plan_here = || match tree {
         Some(tree) => Nested::plan_uncached(state, text, tree, types),
-        None => Nested::plan_text(state, text, types),
+        None => Nested::plan_client_text(state, text, types),
     };
     let plan = |run: &Run<'_, '_>| -> Result<Arc<Planned>> {
         if frame.transition_tables.is_none() && !is_cursor {
@@ -159,7 +158,7 @@ fn plan_apart(
     if let Some(tree) = tree {
         return environment.planned(text, &tree.statement, parameters);
     }
-    let mut statements = crate::parser::parse(text, parse_options(run.state))?;
+    let mut statements = crate::parser::parse(text, run.state.parse_options())?;
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
     environment.planned(text, &tree.statement, parameters)
 }

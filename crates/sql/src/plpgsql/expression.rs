@@ -204,18 +204,13 @@ fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> R
 
 /// The tree of an expression or a statement.
 fn parsed(expression: &Expression, state: &SessionState) -> Result<ParsedStatement> {
-    let options = parse_options(state);
+    let options = state.parse_options();
     let mut statements = if expression.is_statement {
         crate::parser::parse(&expression.text, options)?
     } else {
         crate::parser::parse_plpgsql_expression(&expression.text, options)?
     };
     statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))
-}
-
-/// How the session reads string constants now.
-pub(super) fn parse_options(state: &SessionState) -> crate::parser::ParseOptions {
-    crate::parser::ParseOptions { standard_conforming_strings: state.cached().standard_conforming_strings }
 }
 
 /// A plan for `tree`, which stands in an expression's text.

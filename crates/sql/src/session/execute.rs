@@ -78,7 +78,7 @@ impl SqlSession {
         if !error.sqlstate().as_str().starts_with("22") {
             return error;
         }
-        let mut statements = match crate::parser::parse(text, crate::parser::ParseOptions::default()) {
+        let mut statements = match crate::parser::parse(text, self.state.parse_options()) {
             Ok(statements) => statements,
             Err(interruption) if crate::planner::is_interruption(&interruption) => return interruption,
             Err(_) => return error,
@@ -486,12 +486,16 @@ impl SqlSession {
                 // It may be one of several statements of its string.
                 (None, Some(tree)) => prepared::plan_uncached(&self.state, &portal.text, tree, &types())?,
                 (None, None) => {
-                    let statements = crate::parser::parse(&portal.text, crate::parser::ParseOptions::default())?;
+                    let statements = crate::parser::parse(&portal.text, self.state.parse_options())?;
                     let tree = statements.first().ok_or_else(|| Error::internal("a planned text is empty"))?;
                     prepared::plan(&self.state, &portal.text, tree, &types())?
                 }
             };
-            if !may_change && again.statement.columns != planned.statement.columns {
+            // The client was told names and types; the tables may be others.
+            let shape = |planned: &Planned| -> Vec<_> {
+                planned.statement.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
+            };
+            if !may_change && shape(&again) != shape(&planned) {
                 return Err(prepared::changed_result());
             }
             portal.planned = Some(Arc::clone(&again));
@@ -794,6 +798,21 @@ impl Nested {
         let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
         let tree = statements.pop().ok_or_else(|| Error::internal("an internal statement is empty"))?;
         prepared::plan(state, text, &tree, types)
+    }
+
+    /// A plan for `text`, one statement that a client has written, read as the session reads strings now.
+    ///
+    /// # Errors
+    /// Whatever parsing, binding and planning raise.
+    pub fn plan_client_text(state: &SessionState, text: &Arc<str>, types: &Arc<[SqlType]>) -> Result<Arc<Planned>> {
+        let options = state.parse_options();
+        // Plans are kept by texts that are read as the standard says.
+        if options.standard_conforming_strings {
+            return Nested::plan_text(state, text, types);
+        }
+        let mut statements = crate::parser::parse(text, options)?;
+        let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
+        prepared::plan_uncached(state, text, &tree, types)
     }
 
     /// A plan for `tree`, which stands within `text` and has parameters of these `types`; it is not kept.

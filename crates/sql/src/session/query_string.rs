@@ -8,7 +8,7 @@ use sync::Armed;
 use super::SqlSession;
 use super::parse_cache::Parsed;
 use crate::client::Client;
-use crate::parser::{self, Checked, INLINE_TEXT_BYTES, ParseOptions, Parts};
+use crate::parser::{self, Checked, INLINE_TEXT_BYTES, Parts};
 use crate::tree::ParsedStatement;
 
 /// A query string that runs.
@@ -69,7 +69,7 @@ impl SqlSession {
     /// # Errors
     /// Of the parser, and 57014 and its kin when the session is interrupted meanwhile.
     pub(super) fn parse_text(&self, text: &str) -> Result<ParsedText> {
-        let options = ParseOptions { standard_conforming_strings: self.state.cached().standard_conforming_strings };
+        let options = self.state.parse_options();
         if text.len() <= INLINE_TEXT_BYTES {
             return self.state.trees.borrow_mut().parse(text, options).map(ParsedText::Whole);
         }

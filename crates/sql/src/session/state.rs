@@ -390,6 +390,11 @@ impl SessionState {
         self.lent_catalogs.borrow_mut().clear();
     }
 
+    /// How the session reads string constants now.
+    pub fn parse_options(&self) -> crate::parser::ParseOptions {
+        crate::parser::ParseOptions { standard_conforming_strings: self.cached().standard_conforming_strings }
+    }
+
     /// Copies of the settings that are read often. A caller that still has them from before, while another thread has the
     /// settings read again, gets those from before once more.
     #[inline]

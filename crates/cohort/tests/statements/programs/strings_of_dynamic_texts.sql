@@ -1,0 +1,28 @@
+-- Texts of EXECUTE are read as the session reads strings.
+create table own (a int); insert into own values (1);
+create function run(q text) returns text language plpgsql as $$ declare r text; begin execute q into r; return r; end $$;
+create function run_for(q text) returns setof text language plpgsql as $$ declare r text; begin for r in execute q loop return next r; end loop; end $$;
+create function run_all(q text) returns setof text language plpgsql as $$ begin return query execute q; end $$;
+create function run_open(q text) returns text language plpgsql as $$ declare c refcursor; r text; begin open c for execute q; fetch c into r; return r; end $$;
+create procedure taken(a text, inout b text) language plpgsql as $$ begin b := a || b; end $$;
+create function calls() returns text language plpgsql as $$ declare r text = 'x'; begin call taken('a\', r); return r; end $$;
+select calls();
+set escape_string_warning = off;
+set standard_conforming_strings = off;
+select run($q$select 'a\'; delete from own --'$q$);
+select count(*) from own;
+select * from run_for($q$select 'a\'; delete from own --'$q$);
+select * from run_all($q$select 'a\'; delete from own --'$q$);
+select run_open($q$select 'a\'; delete from own --'$q$);
+select count(*) from own;
+select run($q$select length('a\\b')$q$);
+select run($q$select 'it\'s'$q$);
+select run($q$select 'it's'$q$);
+select run($q$select 1; select 'a\'b'$q$);
+select run($q$insert into own values (length('a\\b')) returning a$q$);
+do $$ begin execute 'insert into own values (length(''\\\\''))'; end $$;
+select a from own order by a;
+set standard_conforming_strings = on;
+select run($q$select 'a\'$q$);
+select run($q$select length('a\\b')$q$);
+select calls();
