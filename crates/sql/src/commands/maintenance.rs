@@ -253,56 +253,7 @@ pub fn checkpoint(state: &SessionState) -> Result<UtilityOutput> {
 
 /// TRUNCATE.
 pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Client) -> Result<UtilityOutput> {
-    let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.tables.len());
-    for name in &truncate.tables {
-        tables.push(super::find_table(state, name).map_err(|error| {
-            match catalogs::system_table_named(name.schema.as_deref(), &name.name) {
-                Some(system) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => system_refusal(&system.name),
-                _ => error,
-            }
-        })?);
-    }
-    tables.dedup_by_key(|table| table.oid);
-    for table in &tables {
-        if table.kind != RelationKind::Table {
-            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));
-        }
-        state.require(table.oid, Privileges::TRUNCATE)?;
-        state.refuse_foreign_temporary(table.schema, "truncate")?;
-    }
-    let mut at = 0;
-    while at < tables.len() {
-        let table = Arc::clone(&tables[at]);
-        at += 1;
-        let catalog = state.engine_catalog();
-        for referring in catalog.tables_referencing(table.oid) {
-            if tables.iter().any(|known| known.oid == referring.oid) {
-                continue;
-            }
-            if truncate.cascade {
-                let notice = Error::new(
-                    sqlstate::SUCCESSFUL_COMPLETION,
-                    format!("truncate cascades to table \"{}\"", referring.name),
-                );
-                state.notice(Severity::Notice, &notice, client);
-                tables.push(Arc::clone(referring));
-                continue;
-            }
-            let detail = format!("Table \"{}\" references \"{}\".", referring.name, table.name);
-            return Err(Error::unsupported("cannot truncate a table referenced in a foreign key constraint")
-                .detail(detail)
-                .hint(format!(
-                    "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
-                    referring.name
-                )));
-        }
-    }
-    let mut oids: Vec<Oid> = tables.iter().map(|table| table.oid).collect();
-    oids.sort();
-    oids.dedup();
-    for oid in &oids {
-        state.engine().lock_relation(*oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
-    }
+    let (tables, oids) = truncated_tables(state, truncate, client)?;
     for table in &tables {
         state.check_not_in_use(table.oid, "TRUNCATE", &table.name)?;
     }
@@ -348,6 +299,79 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         result?;
     }
     Ok(UtilityOutput::tag("TRUNCATE TABLE"))
+}
+
+/// The tables that a TRUNCATE empties, and their numbers in order, all of them locked. Names are looked up again until nothing has
+/// changed while the locks were waited for.
+fn truncated_tables(
+    state: &SessionState,
+    truncate: &Truncate,
+    client: &mut dyn Client,
+) -> Result<(Vec<Arc<TableDef>>, Vec<Oid>)> {
+    let mut locked: Vec<Oid> = Vec::new();
+    loop {
+        let mut notices = Vec::new();
+        let tables = find_truncated(state, truncate, &mut notices)?;
+        let mut oids: Vec<Oid> = tables.iter().map(|table| table.oid).collect();
+        oids.sort();
+        oids.dedup();
+        if oids == locked {
+            notices.iter().for_each(|notice| state.notice(Severity::Notice, notice, client));
+            return Ok((tables, oids));
+        }
+        for oid in &oids {
+            state.engine().lock_relation(*oid, LockMode::AccessExclusive, WaitPolicy::Block)?;
+        }
+        locked = oids;
+    }
+}
+
+fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<Error>) -> Result<Vec<Arc<TableDef>>> {
+    let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.tables.len());
+    for name in &truncate.tables {
+        tables.push(super::find_table(state, name).map_err(|error| {
+            match catalogs::system_table_named(name.schema.as_deref(), &name.name) {
+                Some(system) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => system_refusal(&system.name),
+                _ => error,
+            }
+        })?);
+    }
+    tables.dedup_by_key(|table| table.oid);
+    for table in &tables {
+        if table.kind != RelationKind::Table {
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));
+        }
+        state.require(table.oid, Privileges::TRUNCATE)?;
+        state.refuse_foreign_temporary(table.schema, "truncate")?;
+    }
+    let mut at = 0;
+    while at < tables.len() {
+        let table = Arc::clone(&tables[at]);
+        at += 1;
+        let catalog = state.engine_catalog();
+        for referring in catalog.tables_referencing(table.oid) {
+            if tables.iter().any(|known| known.oid == referring.oid) {
+                continue;
+            }
+            if truncate.cascade {
+                let notice = Error::new(
+                    sqlstate::SUCCESSFUL_COMPLETION,
+                    format!("truncate cascades to table \"{}\"", referring.name),
+                );
+                notices.push(notice);
+                tables.push(Arc::clone(referring));
+                continue;
+            }
+            let detail = format!("Table \"{}\" references \"{}\".", referring.name, table.name);
+            return Err(Error::unsupported("cannot truncate a table referenced in a foreign key constraint")
+                .detail(detail)
+                .hint(format!(
+                    "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+                    referring.name
+                )));
+        }
+    }
+    Ok(tables)
 }
 
 /// Has the sequences of a table's columns begin anew, if the transaction commits.
