@@ -282,7 +282,7 @@ pub(super) fn default_text(ddl: &Ddl<'_>, column: &ColumnDef, expr: &tree::Expr)
     let bound = bind_default(ddl, column, expr)?;
     let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
     let is_of_domain = types::base_type(&ddl.view(), sql_type).oid != sql_type.oid;
-    Ok((is_of_domain || !is_null(&bound)).then(|| ddl.to_store(&bound, &NoNames)))
+    (is_of_domain || !is_null(&bound)).then(|| ddl.to_store(&bound, &NoNames)).transpose()
 }
 
 /// A default, coerced to its column's type.
@@ -312,7 +312,7 @@ pub(super) fn generated_text(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize,
     if volatility(&bound) != Volatility::Immutable {
         return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
     }
-    Ok(ddl.to_store(&bound, &TableNames(table)))
+    ddl.to_store(&bound, &TableNames(table))
 }
 
 /// The sequence of a column that counts, and the column's default or identity by it.

@@ -82,7 +82,7 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
             ddl.replace(table)?;
         }
         ObjectKind::Schema => {
-            let oid = hold_schema(ddl, &object.name.name)?;
+            let oid = hold_schema(ddl, &object.name.name, CHANGE_LOCK)?;
             let catalog = ddl.catalog();
             let Some(schema) = catalog.schema(oid) else {
                 return Err(Error::new(

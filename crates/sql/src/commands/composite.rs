@@ -10,9 +10,9 @@ use engine::catalog::{Catalog, CustomDef, Object};
 
 use super::column;
 use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
-use super::dependencies::{Node, drop_dependents};
+use super::dependencies::{Node, Renaming, drop_dependents};
 use super::reshape::{self, Reshaping, Stored, storing_column};
-use super::restate::naming_objects;
+use super::restate::naming;
 use super::{properties, user_type};
 use crate::catalogs::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, QualifiedName, Rename};
@@ -177,7 +177,7 @@ pub(super) fn rename_attribute(ddl: &Ddl<'_>, rename: &Rename) -> Result<()> {
         return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{old}\" does not exist")));
     };
     composite.check_is_free(&rename.new_name)?;
-    let naming = naming_objects(ddl)?;
+    let naming = naming(ddl, &Renaming::of_columns(ddl, composite.def.oid, &[old]))?;
     composite.fields[place].0 = rename.new_name.to_string();
     composite.store(ddl)?;
     naming.store(ddl)
@@ -222,7 +222,8 @@ pub(super) fn drop_attributes(ddl: &mut Ddl<'_>, type_oid: Oid, places: &[usize]
     let Some(mut composite) = decoded(&def)? else { return Ok(()) };
     let stored = Stored::of(ddl, type_oid)?;
     // Views may list the columns of functions that give such rows.
-    let queries = super::stored_query::stored_queries(ddl)?;
+    let names: Vec<&str> = places.iter().map(|place| composite.fields[*place].0.as_str()).collect();
+    let queries = super::stored_query::stored_queries(ddl, &Renaming::of_columns(ddl, type_oid, &names))?;
     let mut descending = places.to_vec();
     descending.sort_unstable_by(|left, right| right.cmp(left));
     descending.iter().for_each(|place| composite.remove(*place));

@@ -63,7 +63,7 @@ pub(super) fn make_check(
         oid: ddl.allocate_oid(),
         name,
         kind: ConstraintKind::Check {
-            expression: ddl.to_store(&condition, &TableNames(table)),
+            expression: ddl.to_store(&condition, &TableNames(table))?,
             no_inherit: constraint.no_inherit,
         },
         validated: !constraint.not_valid,

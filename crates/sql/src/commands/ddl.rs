@@ -10,6 +10,7 @@ use engine::catalog::{
 use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
+use super::dependencies::hold_named_in;
 use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type, named_type};
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
 use crate::catalogs::{DATABASE_OID, class};
@@ -260,8 +261,17 @@ impl<'a> Ddl<'a> {
         self.bind_text(None, text, used_for)
     }
 
-    /// The text under which an expression is stored.
-    pub fn to_store(&self, expr: &Expr, names: &dyn Names) -> String {
+    /// The text under which a new expression is stored. What it names is held until the transaction ends.
+    ///
+    /// # Errors
+    /// As [`hold_named_in`].
+    pub fn to_store(&self, expr: &Expr, names: &dyn Names) -> Result<String> {
+        hold_named_in(self, expr)?;
+        Ok(self.stored_text(expr, names))
+    }
+
+    /// The text under which an expression is stored, with the names that things have now.
+    pub fn stored_text(&self, expr: &Expr, names: &dyn Names) -> String {
         Deparser::new(&self.view(), names, Qualify::Always).indented().text(expr)
     }
 

@@ -8,7 +8,7 @@ use engine::catalog::{
     ConstraintKind, FunctionDef, FunctionKind, INFORMATION_SCHEMA, IndexDef, PG_CATALOG_SCHEMA, RelationKind,
 };
 
-use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, Found, system_refusal};
+use super::ddl::{DROP_LOCK, Ddl, Found, system_refusal};
 use super::dependencies::{Node, drop_all, signature};
 use super::rename::kind_words;
 use super::sequence;
@@ -188,8 +188,8 @@ fn schema(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<
 }
 
 /// The schema that a statement changes, its description locked until the transaction ends.
-pub(super) fn hold_schema(ddl: &Ddl<'_>, name: &str) -> Result<Oid> {
-    ddl.find_held(CHANGE_LOCK, || ddl.view().schema_named(name), |oid| Some(*oid))
+pub(super) fn hold_schema(ddl: &Ddl<'_>, name: &str, mode: LockMode) -> Result<Oid> {
+    ddl.find_held(mode, || ddl.view().schema_named(name), |oid| Some(*oid))
 }
 
 fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {

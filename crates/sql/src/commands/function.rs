@@ -138,7 +138,7 @@ fn arguments(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Vec<ArgumentD
             Some(expr) => {
                 had_default = true;
                 let bound = ddl.expression(None, expr, DefinitionUse::ParameterDefault(SqlType::new(type_oid)))?;
-                Some(ddl.to_store(&bound, &NoNames))
+                Some(ddl.to_store(&bound, &NoNames)?)
             }
             None if had_default && mode.is_input() => {
                 return Err(invalid("input parameters after one with a default value must also have defaults"));

@@ -8,6 +8,7 @@ use engine::catalog::{ConstraintDef, ConstraintKind, IndexDef, IndexKey, KeyProp
 
 use super::ddl::{Ddl, Found, system_refusal};
 use super::deparse::TableNames;
+use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::volatility::volatility;
 use super::{create_table, names, properties, validate};
@@ -91,7 +92,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
                 "functions in index predicate must be marked IMMUTABLE",
             ));
         }
-        index.predicate = Some(ddl.to_store(&predicate, &TableNames(&table)));
+        index.predicate = Some(ddl.to_store(&predicate, &TableNames(&table))?);
         read.extend(expression_columns(&predicate));
     }
     read.sort_unstable();
@@ -154,6 +155,7 @@ fn key_of(
                         "functions in index expression must be marked IMMUTABLE",
                     ));
                 }
+                hold_named_in(ddl, &bound)?;
                 // Read back on its own, it must keep its type.
                 let text =
                     super::deparse::Deparser::new(&ddl.view(), &TableNames(table), super::deparse::Qualify::Always)

@@ -11,10 +11,11 @@ use engine::{LockMode, WaitPolicy};
 
 use super::composite;
 use super::constraint;
-use super::ddl::{CHANGE_LOCK, Ddl, Found, name_is_taken, no_role, system_refusal};
+use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, system_refusal};
+use super::dependencies::Renaming;
 use super::drop::{hold_function, hold_schema};
 use super::index::is_system_column;
-use super::restate::{naming_column, naming_objects};
+use super::restate::{Restatement, naming, naming_column};
 use super::role::hold_role;
 use crate::catalogs::{DATABASE_OID, class, user_types};
 use crate::privileges;
@@ -142,7 +143,7 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
     if matches!(found, Found::Table(_)) && user_types::plainly_named(&ddl.catalog(), schema, new).is_some() {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
-    let naming = naming_objects(ddl)?;
+    let naming = naming_relation(ddl, &found)?;
     match found {
         Found::Table(table) => ddl.replace(TableDef { name: new.to_string(), ..(*table).clone() })?,
         Found::Sequence(sequence) => ddl.replace(SequenceDef { name: new.to_string(), ..(*sequence).clone() })?,
@@ -151,6 +152,11 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
         Found::System(name) => return Err(system_refusal(&name)),
     }
     naming.store(ddl)
+}
+
+/// What names a relation, or the type of its rows.
+fn naming_relation(ddl: &Ddl<'_>, found: &Found) -> Result<Restatement> {
+    naming(ddl, &Renaming::of_object(ddl, found.oid().unwrap_or(Oid::INVALID)))
 }
 
 /// An index and the constraint it belongs to are called the same.
@@ -199,7 +205,7 @@ fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
         let message = format!("column \"{new}\" of relation \"{}\" already exists", table.name);
         return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
     }
-    let naming = naming_column(ddl, &table)?;
+    let naming = naming_column(ddl, &table, old)?;
     let mut renamed = (*table).clone();
     renamed.columns[place].name = new.to_string();
     ddl.replace(renamed)?;
@@ -240,20 +246,20 @@ fn rename_constraint(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
 }
 
 fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
-    let oid = hold_schema(ddl, old)?;
+    let oid = hold_schema(ddl, old, DROP_LOCK)?;
     super::schema::check_name(new)?;
     let catalog = ddl.catalog();
     let Some(schema) = catalog.schema(oid).filter(|_| oid != PG_CATALOG_SCHEMA && oid != INFORMATION_SCHEMA) else {
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {old}")));
     };
-    let naming = naming_objects(ddl)?;
+    let naming = naming(ddl, &Renaming::of_schema(ddl, oid))?;
     ddl.replace(SchemaDef { name: new.to_string(), ..(**schema).clone() })?;
     naming.store(ddl)
 }
 
 fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result<()> {
-    let function = hold_function(ddl, object, CHANGE_LOCK)?;
-    let naming = naming_objects(ddl)?;
+    let function = hold_function(ddl, object, DROP_LOCK)?;
+    let naming = naming(ddl, &Renaming::of_object(ddl, function.oid))?;
     let mut renamed = (*function).clone();
     renamed.name = new.to_string();
     ddl.replace(renamed)?;
@@ -288,9 +294,9 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
     let tag = format!("ALTER {}", kind_words(object.kind));
     match object.kind {
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
-            let function = hold_function(ddl, object, CHANGE_LOCK)?;
+            let function = hold_function(ddl, object, DROP_LOCK)?;
             let schema = target_schema(ddl, function.schema, new)?;
-            let naming = naming_objects(ddl)?;
+            let naming = naming(ddl, &Renaming::of_object(ddl, function.oid))?;
             let mut moved = (*function).clone();
             moved.schema = schema;
             ddl.replace(moved)?;
@@ -303,7 +309,7 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
             move_relation(ddl, &found, new)?;
         }
         ObjectKind::Type | ObjectKind::Domain => {
-            let found = super::user_type::required(ddl, &object.name)?;
+            let found = super::user_type::required(ddl, &object.name, DROP_LOCK)?;
             let schema = target_schema(ddl, found.schema, new)?;
             super::user_type::move_to(ddl, &found, schema, new)?;
         }
@@ -348,7 +354,7 @@ fn move_relation(ddl: &mut Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         let message = format!("relation \"{}\" already exists in schema \"{new}\"", found.name());
         return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
     }
-    let naming = naming_objects(ddl)?;
+    let naming = naming_relation(ddl, found)?;
     match found {
         Found::Table(table) => {
             ddl.replace(TableDef { schema, ..(**table).clone() })?;
@@ -391,11 +397,11 @@ fn change_owned_sequences(ddl: &Ddl<'_>, table: Oid, change: impl Fn(&mut Sequen
 pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleName) -> Result<UtilityOutput> {
     let role = ddl.role(owner)?;
     let oid = match object.kind {
-        ObjectKind::Schema => hold_schema(ddl, &object.name.name)?,
+        ObjectKind::Schema => hold_schema(ddl, &object.name.name, CHANGE_LOCK)?,
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
             hold_function(ddl, object, CHANGE_LOCK)?.oid
         }
-        ObjectKind::Type | ObjectKind::Domain => super::user_type::required(ddl, &object.name)?.oid,
+        ObjectKind::Type | ObjectKind::Domain => super::user_type::required(ddl, &object.name, CHANGE_LOCK)?.oid,
         ObjectKind::Database => {
             if object.name.name.as_str() != ddl.state.database_name() {
                 let message = format!("database \"{}\" does not exist", object.name.name);

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{ConstraintKind, CustomDef, IndexDef, TableDef};
+use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, TableDef};
 
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
+use super::dependencies::Renaming;
 use super::stored_expression::{Place, for_each_naming, for_each_of_table};
 use super::stored_query::{StoredQueries, stored_queries};
 use super::trigger::BothRows;
@@ -23,33 +24,30 @@ pub(super) struct Restatement {
 }
 
 /// What names a column of a table that is going to be called otherwise.
-pub(super) fn naming_column(ddl: &Ddl<'_>, table: &Arc<TableDef>) -> Result<Restatement> {
+pub(super) fn naming_column(ddl: &Ddl<'_>, table: &Arc<TableDef>, column: &str) -> Result<Restatement> {
     // Elsewhere, fields of the table's rows may be named.
-    let mut expressions = expressions_naming_objects(ddl)?;
+    let mut restatement = naming(ddl, &Renaming::of_columns(ddl, table.oid, &[column]))?;
+    let expressions = &mut restatement.expressions;
     for_each_of_table(ddl, table, &mut |place, expr| {
         if !matches!(place, Place::Default { .. }) && expressions.iter().all(|(other, _)| *other != place) {
             expressions.push((place, expr));
         }
     })?;
-    Ok(Restatement { expressions, queries: stored_queries(ddl)? })
+    Ok(restatement)
 }
 
-/// What names anything outside of its table's columns: something is going to be called otherwise.
-pub(super) fn naming_objects(ddl: &Ddl<'_>) -> Result<Restatement> {
-    let expressions = expressions_naming_objects(ddl)?;
-    let queries = stored_queries(ddl)?;
-    Ok(Restatement { expressions, queries })
-}
-
-fn expressions_naming_objects(ddl: &Ddl<'_>) -> Result<Vec<(Place, Expr)>> {
+/// What names a thing that is going to be called otherwise, outside of its table's columns. It is locked until the transaction ends; the
+/// caller has locked the thing.
+pub(super) fn naming(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<Restatement> {
+    let queries = stored_queries(ddl, renaming)?;
     let view = ddl.view();
     let mut expressions = Vec::new();
-    for_each_naming(ddl, &|_| true, &mut |place, expr| {
+    for_each_naming(ddl, &|text| renaming.may_be_named_in(text), &mut |place, expr| {
         if expr.any(&|inner| names_object(inner, &view)) {
             expressions.push((place, expr));
         }
     })?;
-    Ok(expressions)
+    Ok(Restatement { expressions, queries })
 }
 
 fn names_object(expr: &Expr, view: &crate::session::CatalogView) -> bool {
@@ -75,7 +73,7 @@ impl Place {
     fn store(self, ddl: &Ddl<'_>, expr: &Expr) -> Result<()> {
         let view = ddl.view();
         let alone = || Deparser::new(&view, &NoNames, Qualify::Always).indented().text(expr);
-        let over_row = |table: &TableDef| ddl.to_store(expr, &TableNames(table));
+        let over_row = |table: &TableDef| ddl.stored_text(expr, &TableNames(table));
         match self {
             Place::Default { table, column } => {
                 change_table(ddl, table, |def| def.columns[column].default = Some(alone()))
@@ -100,7 +98,7 @@ impl Place {
                 change_index(ddl, index, |def, table| def.predicate = Some(over_row(table)))
             }
             Place::TriggerCondition { table, trigger } => change_table(ddl, table, |def| {
-                let text = ddl.to_store(expr, &BothRows(def));
+                let text = ddl.stored_text(expr, &BothRows(def));
                 for found in def.triggers.iter_mut().filter(|found| found.oid == trigger) {
                     found.condition = Some(text.clone());
                 }
@@ -112,20 +110,15 @@ impl Place {
             }),
             Place::DomainCheck { domain, check } => change_domain(ddl, domain, |body| {
                 if let TypeBody::Domain { base, checks, .. } = body {
-                    let text = ddl.to_store(expr, &ValueOf(*base));
+                    let text = ddl.stored_text(expr, &ValueOf(*base));
                     for found in checks.iter_mut().filter(|found| found.oid == check) {
                         found.expression.clone_from(&text);
                     }
                 }
             }),
-            Place::ArgumentDefault { function, number } => {
-                ddl.hold(function, CHANGE_LOCK)?;
-                let catalog = ddl.catalog();
-                let Some(old) = catalog.function(function) else { return Ok(()) };
-                let mut new = (**old).clone();
-                new.arguments[number].default = Some(alone());
-                if new == **old { Ok(()) } else { ddl.replace(new) }
-            }
+            Place::ArgumentDefault { function, number } => change_function(ddl, function, |def| {
+                def.arguments[number].default = Some(alone());
+            }),
         }
     }
 }
@@ -159,12 +152,32 @@ fn change_index(ddl: &Ddl<'_>, index: Oid, change: impl Fn(&mut IndexDef, &Table
     changed().map_or(Ok(()), |new| ddl.replace(new))
 }
 
-fn change_domain(ddl: &Ddl<'_>, domain: Oid, change: impl FnOnce(&mut TypeBody)) -> Result<()> {
+fn change_domain(ddl: &Ddl<'_>, domain: Oid, change: impl Fn(&mut TypeBody)) -> Result<()> {
+    let changed = || -> Result<Option<CustomDef>> {
+        let catalog = ddl.catalog();
+        let Some(old) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(None) };
+        let mut body = TypeBody::decode(&old.body)?;
+        change(&mut body);
+        let new = CustomDef { body: body.encode(), ..(**old).clone() };
+        Ok((new != **old).then_some(new))
+    };
+    if changed()?.is_none() {
+        return Ok(());
+    }
     ddl.hold(domain, CHANGE_LOCK)?;
-    let catalog = ddl.catalog();
-    let Some(old) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(()) };
-    let mut body = TypeBody::decode(&old.body)?;
-    change(&mut body);
-    let new = CustomDef { body: body.encode(), ..(**old).clone() };
-    if new == **old { Ok(()) } else { ddl.replace(new) }
+    changed()?.map_or(Ok(()), |new| ddl.replace(new))
+}
+
+fn change_function(ddl: &Ddl<'_>, function: Oid, change: impl Fn(&mut FunctionDef)) -> Result<()> {
+    let changed = || {
+        let old = ddl.catalog().function(function).cloned()?;
+        let mut new = (*old).clone();
+        change(&mut new);
+        (new != *old).then_some(new)
+    };
+    if changed().is_none() {
+        return Ok(());
+    }
+    ddl.hold(function, CHANGE_LOCK)?;
+    changed().map_or(Ok(()), |new| ddl.replace(new))
 }

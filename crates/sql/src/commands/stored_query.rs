@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use base::{Error, Oid, Result};
+use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{RelationKind, TableDef, ViewScope};
 
@@ -17,7 +17,7 @@ use super::deparse::{
     Catalogs, Deparser, KnownLiteral, NoNames, Qualify, QueryNames, TableText, dotted, query_text, visit_names,
     written_type,
 };
-use super::dependencies::Named;
+use super::dependencies::{Named, Renaming};
 use crate::binder::{self, Parameters, Resolved};
 use crate::parser::{if_readable, parse_stored_query};
 use crate::plan::Expr;
@@ -262,7 +262,7 @@ impl QueryNames for NamesNow<'_, '_, '_> {
 }
 
 /// The stored queries of views on their way from one text to the next.
-pub(super) struct StoredQueries(Vec<(Oid, StoredQuery)>);
+pub(super) struct StoredQueries(Vec<(Arc<TableDef>, StoredQuery)>);
 
 /// Binds the query of a view as its text is written from it: the views that it reads are tables, and what was written is kept.
 pub(super) fn bound_closed(
@@ -297,24 +297,17 @@ pub(super) fn check_text(ddl: &Ddl<'_>, view: &Arc<TableDef>, types: &[SqlType])
         .detail(format!("It would read: {}", view.view_query.as_deref().unwrap_or_default())))
 }
 
-/// Locks all stored queries until the transaction ends, those among them that another transaction is about to make. Transactions that
-/// write queries of their own (`RowExclusive`) don't wait for each other; one that writes all queries anew (`ShareRowExclusive`) has read
-/// them before, and may not miss one or overwrite what has become of it.
-pub(super) fn lock_stored_queries(ddl: &Ddl<'_>, mode: LockMode) -> Result<()> {
-    ddl.lock(crate::catalogs::class::RULE, mode)
-}
-
-/// Those of all views.
-pub(super) fn stored_queries(ddl: &Ddl<'_>) -> Result<StoredQueries> {
-    lock_stored_queries(ddl, LockMode::ShareRowExclusive)?;
+/// Those that may have to be written anew. Those that name what is renamed are locked until the transaction ends.
+pub(super) fn stored_queries(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<StoredQueries> {
+    renaming.lock_texts(ddl)?;
     let catalog = ddl.catalog();
     let views =
         catalog.tables().filter(|view| matches!(view.kind, RelationKind::View | RelationKind::MaterializedView));
     let mut queries = Vec::new();
-    for view in views {
+    for view in views.filter(|view| view.view_query.as_deref().is_some_and(|text| renaming.may_be_named_in(text))) {
         sync::yield_point()?;
         if let Some(stored) = StoredQuery::of_view(ddl, view)? {
-            queries.push((view.oid, stored));
+            queries.push((Arc::clone(view), stored));
         }
     }
     Ok(StoredQueries(queries))
@@ -325,13 +318,16 @@ impl StoredQueries {
     pub fn store(&self, ddl: &Ddl<'_>) -> Result<()> {
         for (view, stored) in &self.0 {
             let Some(text) = stored.text(ddl) else { continue };
-            let differs = |old: &TableDef| old.view_query.as_deref() != Some(&text);
-            if !ddl.catalog().table(*view).is_some_and(|old| differs(old)) {
+            if view.view_query.as_deref() == Some(&text) {
                 continue;
             }
-            ddl.lock(*view, CHANGE_LOCK)?;
-            // Another transaction may have dropped or replaced it meanwhile.
-            if let Some(old) = ddl.catalog().table(*view).filter(|old| differs(old)) {
+            ddl.lock(view.oid, CHANGE_LOCK)?;
+            // A view that was not known to name the thing was not locked before its text was read.
+            if let Some(old) = ddl.catalog().table(view.oid) {
+                if old.view_query != view.view_query {
+                    let message = format!("the query of view \"{}\" was changed by another transaction", view.name);
+                    return Err(Error::new(sqlstate::SERIALIZATION_FAILURE, message));
+                }
                 let new = TableDef { view_query: Some(text), ..(**old).clone() };
                 let types: Vec<SqlType> =
                     stored.bound.iter().flat_map(binder::Query::output).map(|target| target.expr.sql_type).collect();

@@ -82,7 +82,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
     };
     if let Some(condition) = &create.condition {
         let bound = ddl.bind(|context| trigger_condition(context, &table, condition, &def))?;
-        def.condition = Some(ddl.to_store(&bound, &BothRows(&table)));
+        def.condition = Some(ddl.to_store(&bound, &BothRows(&table))?);
     }
     let mut changed = (*ddl.table(table.oid)?).clone();
     let is_there = changed.triggers.iter().any(|other| other.name == def.name);

@@ -10,9 +10,10 @@ use engine::catalog::{CustomDef, PG_CATALOG_SCHEMA, RelationKind};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
+use super::dependencies::Renaming;
 use super::names::type_constraint_name;
 use super::properties;
-use super::restate::naming_objects;
+use super::restate::naming;
 use crate::binder::DefinitionUse;
 use crate::catalogs::user_types::{self, DomainCheck, TYPE_CLASS, TypeBody};
 use crate::executor::evaluate;
@@ -183,7 +184,7 @@ fn default_text(ddl: &Ddl<'_>, name: &str, base: SqlType, expr: &crate::tree::Ex
         .expression(None, expr, DefinitionUse::Default { column: name, sql_type: base })
         .map_err(without_position)?;
     let is_null = matches!(&bound.kind, ExprKind::Constant(value) if value.is_null());
-    Ok((!is_null).then(|| ddl.to_store(&bound, &NoNames)))
+    (!is_null).then(|| ddl.to_store(&bound, &NoNames)).transpose()
 }
 
 fn make_check(
@@ -209,7 +210,7 @@ fn make_check(
             type_constraint_name(&ddl.catalog(), schema, domain, &taken)
         }
     };
-    let expression = ddl.to_store(&condition, &ValueOf(base));
+    let expression = ddl.to_store(&condition, &ValueOf(base))?;
     Ok(DomainCheck { oid: ddl.allocate_oid(), name, expression, validated: !constraint.not_valid })
 }
 
@@ -273,8 +274,8 @@ fn hold(ddl: &Ddl<'_>, name: &QualifiedName, mode: LockMode) -> Result<Option<Ar
 
 /// The type that a statement changes, its description locked until the transaction ends: 42704 if there is none, 42809 if it is
 /// a table's.
-pub(super) fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<CustomDef>> {
-    if let Some(found) = hold(ddl, name, CHANGE_LOCK)? {
+pub(super) fn required(ddl: &Ddl<'_>, name: &QualifiedName, mode: LockMode) -> Result<Arc<CustomDef>> {
+    if let Some(found) = hold(ddl, name, mode)? {
         return Ok(found);
     }
     if let Some(schema) = &name.schema {
@@ -331,7 +332,7 @@ fn require_domain(def: &CustomDef, name: &QualifiedName) -> Result<TypeBody> {
 
 /// ALTER TYPE ... ADD VALUE, RENAME VALUE
 pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<UtilityOutput> {
-    let def = required(ddl, &alter.name)?;
+    let def = required(ddl, &alter.name, if alter.old_label.is_some() { DROP_LOCK } else { CHANGE_LOCK })?;
     let TypeBody::Enum { mut labels, comment } = body_of(&def)? else {
         return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("{} is not an enum", alter.name)));
     };
@@ -349,7 +350,7 @@ pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<Utility
         if is_there {
             return Err(Error::new(sqlstate::DUPLICATE_OBJECT, exists));
         }
-        let naming = naming_objects(ddl)?;
+        let naming = naming(ddl, &Renaming::of_value(ddl, def.oid))?;
         labels[place].1.clone_from(&alter.new_label);
         store(ddl, &def, &TypeBody::Enum { labels, comment })?;
         naming.store(ddl)?;
@@ -389,7 +390,7 @@ pub(super) fn alter_enum(ddl: &mut Ddl<'_>, alter: &AlterEnum) -> Result<Utility
 
 /// ALTER DOMAIN
 pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<UtilityOutput> {
-    let def = required(ddl, &alter.name)?;
+    let def = required(ddl, &alter.name, CHANGE_LOCK)?;
     let TypeBody::Domain { base, mut not_null, mut default, mut checks, comment, collation } =
         require_domain(&def, &alter.name)?
     else {
@@ -576,7 +577,7 @@ fn refuse_stored_parts(ddl: &Ddl<'_>, container: Oid, domain: Oid) -> Result<()>
 
 /// COMMENT ON TYPE, COMMENT ON DOMAIN
 pub(super) fn set_comment(ddl: &Ddl<'_>, object: &ObjectName, text: Option<String>) -> Result<()> {
-    let def = required(ddl, &object.name)?;
+    let def = required(ddl, &object.name, CHANGE_LOCK)?;
     if object.kind == ObjectKind::Domain {
         require_domain(&def, &object.name)?;
     }
@@ -591,7 +592,7 @@ pub(super) fn set_comment(ddl: &Ddl<'_>, object: &ObjectName, text: Option<Strin
 
 /// ALTER TYPE ... RENAME TO, ALTER DOMAIN ... RENAME TO
 pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()> {
-    let def = required(ddl, &object.name)?;
+    let def = required(ddl, &object.name, DROP_LOCK)?;
     if object.kind == ObjectKind::Domain {
         require_domain(&def, &object.name)?;
     }
@@ -601,7 +602,7 @@ pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()
     if user_types::plainly_named(&ddl.catalog(), def.schema, new).is_some_and(|other| other != def.oid) {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
-    let naming = naming_objects(ddl)?;
+    let naming = naming(ddl, &Renaming::of_object(ddl, def.oid))?;
     ddl.replace(CustomDef { name: new.to_owned(), ..(*def).clone() })?;
     naming.store(ddl)
 }
@@ -619,14 +620,14 @@ pub(super) fn move_to(ddl: &Ddl<'_>, def: &CustomDef, schema: Oid, schema_name: 
             return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
         }
     }
-    let naming = naming_objects(ddl)?;
+    let naming = naming(ddl, &Renaming::of_object(ddl, def.oid))?;
     ddl.replace(CustomDef { schema, ..def.clone() })?;
     naming.store(ddl)
 }
 
 /// ALTER DOMAIN ... RENAME CONSTRAINT
 pub(super) fn rename_constraint(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()> {
-    let def = required(ddl, &object.name)?;
+    let def = required(ddl, &object.name, CHANGE_LOCK)?;
     let mut body = require_domain(&def, &object.name)?;
     let old = object.part.as_deref().unwrap_or_default();
     let TypeBody::Domain { checks, .. } = &mut body else { return Ok(()) };

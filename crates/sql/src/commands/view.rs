@@ -11,8 +11,9 @@ use engine::LockMode;
 use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope};
 
 use super::ddl::Ddl;
+use super::dependencies::hold_named;
 use super::options::{self, OptionsOf};
-use super::stored_query::{StoredQuery, check_text, lock_stored_queries};
+use super::stored_query::{StoredQuery, check_text};
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
 use crate::plan::OutputColumn;
@@ -140,7 +141,6 @@ pub(super) fn define(ddl: &Ddl<'_>, name: &str, query: &Query) -> Result<Defined
     {
         return Err(Error::unsupported("views must not contain data-modifying statements in WITH"));
     }
-    lock_stored_queries(ddl, LockMode::RowExclusive)?;
     // Bound with the views that it reads open, for what all of them need; its text comes from a form in which they are closed.
     let statement = Statement::Select(Box::new(query.clone()));
     let bound = Environment::new(ddl.state, &ddl.view())
@@ -148,6 +148,7 @@ pub(super) fn define(ddl: &Ddl<'_>, name: &str, query: &Query) -> Result<Defined
     let bound = bound.ok_or_else(|| Error::internal("a query was not bound"))?;
     ddl.state.require_schemas(&bound.access)?;
     let stored = StoredQuery::of_definition(ddl, query)?;
+    hold_named(ddl, &stored.named())?;
     let text = stored.text(ddl).ok_or_else(|| Error::internal("a query was not bound"))?;
     let (columns, scope) = (bound.query.output_columns(), stored.scope(ddl));
     let mut probe = TableDef::new(Oid::INVALID, Oid::INVALID, name, ddl.owner());

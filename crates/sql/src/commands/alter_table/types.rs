@@ -115,7 +115,7 @@ fn converted_default(ddl: &Ddl<'_>, old: &Arc<TableDef>, new: &TableDef, place: 
     let sql_type = SqlType::with_typmod(after.type_oid, after.typmod);
     let used_for = DefinitionUse::Default { column: &before.name, sql_type };
     if let Some(expr) = if_readable(ddl.stored_expression(old, text, used_for))? {
-        return Ok(Some(ddl.to_store(&expr, &NoNames)));
+        return Ok(Some(ddl.stored_text(&expr, &NoNames)));
     }
     let wanted = types::format_type_name(&ddl.view(), after.type_oid);
     let message = format!("default for column \"{}\" cannot be cast automatically to type {wanted}", before.name);

@@ -5,6 +5,7 @@
 
 mod describe;
 mod expressions;
+mod renaming;
 mod views;
 
 use std::cell::RefCell;
@@ -25,6 +26,7 @@ use crate::types::{self, Value, oids};
 pub(super) use describe::{describe, relation, signature};
 pub(super) use expressions::uses_of_expressions;
 pub use expressions::{ExpressionUse, WantedUses};
+pub(super) use renaming::{Renaming, hold_named, hold_named_in};
 pub use views::ViewUse;
 pub(super) use views::uses_of_views;
 
@@ -77,7 +79,7 @@ struct Dependencies<'d, 'a> {
 }
 
 /// Whether a stored text may name what is called `name`: only such texts need be bound to find out.
-pub(super) fn mentioning(name: &str) -> impl Fn(&str) -> bool {
+pub(super) fn mentioning(name: &str) -> impl Fn(&str) -> bool + use<> {
     // Quotation marks within a name are doubled in a text.
     let name = (!name.contains('"')).then(|| name.to_owned());
     move |text| name.as_ref().is_none_or(|name| text.contains(name.as_str()))
@@ -406,6 +408,11 @@ pub struct Named {
 }
 
 impl Named {
+    /// Each function, relation and type.
+    fn all(&self) -> impl Iterator<Item = Oid> {
+        self.functions.iter().chain(&self.relations).chain(&self.types).copied()
+    }
+
     fn in_expression(&mut self, expr: &Expr) {
         self.by_itself(expr);
         for_each_written(expr, &mut |child| self.in_expression(child));
@@ -717,7 +724,8 @@ fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()>
     let stored = Stored::of(ddl, def.oid)?;
     let place_in_rows = def.columns[..place].iter().filter(|column| !column.dropped).count();
     // Views may list the columns of the table, or of functions that give its rows, by their names.
-    let queries = super::stored_query::stored_queries(ddl)?;
+    let renaming = Renaming::of_columns(ddl, def.oid, &[&def.columns[place].name]);
+    let queries = super::stored_query::stored_queries(ddl, &renaming)?;
     super::grant::forget_column(ddl, def.oid, place)?;
     let column = &mut def.columns[place];
     column.name = format!("........pg.dropped.{}........", place + 1);

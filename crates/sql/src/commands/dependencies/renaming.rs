@@ -1,0 +1,172 @@
+//! Renames and the texts that name what is renamed: locks that keep them together.
+//!
+//! Stored texts name things, so a rename writes these texts anew. Two rules keep a text from naming what is not there any more:
+//! - A statement that stores a text holds each object that the text names until its transaction ends ([`hold_named`]). A rename takes a
+//!   lock on the object that conflicts with these: there is no text that it can't see.
+//! - A rename locks whatever holds a text that names the object, and only then reads the texts that it writes anew
+//!   ([`Renaming::lock_texts`]): two renames don't overwrite each other's work, and nobody replaces a text meanwhile.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
+use engine::catalog::{Catalog, Object, TableDef};
+
+use super::{Dependencies, Named, Node, mentioning};
+use crate::catalogs::user_types;
+use crate::commands::ddl::{CHANGE_LOCK, Ddl};
+use crate::commands::user_type::made_of;
+use crate::plan::Expr;
+use crate::types::{self, SqlType};
+
+/// A change of names: which texts may name the thing, and which of those do.
+pub(in crate::commands) struct Renaming {
+    mentions: Box<dyn Fn(&str) -> bool>,
+    names_it: Box<dyn Fn(&Named) -> bool>,
+}
+
+impl Renaming {
+    /// Of a function, a relation or a type.
+    pub fn of_object(ddl: &Ddl<'_>, oid: Oid) -> Renaming {
+        let names_it = move |named: &Named| {
+            let mut types = named.types.iter();
+            named.functions.contains(&oid)
+                || named.relations.contains(&oid)
+                || types.any(|named| element(*named) == oid)
+        };
+        Renaming { mentions: Box::new(mentioning(&super::name_of(&ddl.catalog(), oid))), names_it: Box::new(names_it) }
+    }
+
+    /// Of a schema: all that is in it is named by it.
+    pub fn of_schema(ddl: &Ddl<'_>, schema: Oid) -> Renaming {
+        let catalog = ddl.catalog();
+        let name = catalog.schema(schema).map_or_else(String::new, |schema| schema.name.clone());
+        let names_it = move |named: &Named| {
+            let is_there = |oid: Oid| catalog.object(element(oid)).is_some_and(|object| object.schema() == schema);
+            named.all().any(is_there)
+        };
+        Renaming { mentions: Box::new(mentioning(&name)), names_it: Box::new(names_it) }
+    }
+
+    /// Of columns of a table or attributes of a composite type. The columns of functions that give such rows are called alike, and a
+    /// text that mentions none may have to list them afterwards.
+    pub fn of_columns(ddl: &Ddl<'_>, row_type: Oid, columns: &[&str]) -> Renaming {
+        let (view, catalog) = (ddl.view(), ddl.catalog());
+        let gives_rows = |returns: Oid| types::base_type(&view, SqlType::new(returns)).oid == row_type;
+        let functions: Vec<_> = catalog.functions().filter(|function| gives_rows(function.returns)).collect();
+        let mut names: Vec<_> = columns.iter().map(|name| mentioning(name)).collect();
+        names.push(mentioning(&super::name_of(&catalog, row_type)));
+        names.extend(functions.iter().map(|function| mentioning(&function.name)));
+        let mentions = move |text: &str| text.contains(".*") || names.iter().any(|mentioned| mentioned(text));
+        let functions: Vec<Oid> = functions.iter().map(|function| function.oid).collect();
+        let names_it = move |named: &Named| {
+            let is_of_rows = |oid: Oid| types::base_type(&view, SqlType::new(element(oid))).oid == row_type;
+            named.relations.contains(&row_type)
+                || named.functions.iter().any(|oid| functions.contains(oid))
+                || named.types.iter().any(|oid| is_of_rows(*oid))
+                || named.fields.iter().any(|(of, _)| is_of_rows(*of))
+        };
+        Renaming { mentions: Box::new(mentions), names_it: Box::new(names_it) }
+    }
+
+    /// Of a value of an enum, which may stand in constants of types that are made of it.
+    pub fn of_value(ddl: &Ddl<'_>, enum_type: Oid) -> Renaming {
+        let made = types_made_of(&ddl.catalog(), enum_type);
+        let names_it = move |named: &Named| named.types.iter().any(|oid| made.contains(&element(*oid)));
+        Renaming { mentions: Box::new(|text: &str| text.contains("::")), names_it: Box::new(names_it) }
+    }
+
+    /// Whether a text may name the thing.
+    pub fn may_be_named_in(&self, text: &str) -> bool {
+        (self.mentions)(text)
+    }
+
+    /// Locks what holds a text that names the thing, until the transaction ends. The caller holds the thing itself.
+    ///
+    /// # Errors
+    /// Those of waiting for locks.
+    pub fn lock_texts(&self, ddl: &Ddl<'_>) -> Result<()> {
+        let mut locked = BTreeSet::new();
+        loop {
+            let catalog = ddl.catalog();
+            let dependencies = Dependencies { ddl, catalog: catalog.clone(), views: Default::default() };
+            let found = dependencies.naming(&*self.mentions, &*self.names_it)?;
+            let holders: BTreeSet<Oid> = found.iter().filter_map(|(node, _)| holder(&catalog, *node)).collect();
+            let new: Vec<Oid> = holders.difference(&locked).copied().collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for oid in new {
+                match catalog.object(oid) {
+                    Some(Object::Table(_)) => ddl.lock(oid, CHANGE_LOCK)?,
+                    _ => ddl.hold(oid, CHANGE_LOCK)?,
+                }
+                locked.insert(oid);
+            }
+        }
+    }
+}
+
+/// The object whose description has the text of this node.
+fn holder(catalog: &Catalog, node: Node) -> Option<Oid> {
+    match node {
+        Node::Object(oid) => Some(catalog.index(oid).map_or(oid, |index| index.table)),
+        node => node.table(),
+    }
+}
+
+/// The type, and all domains, composite types and tables' row types that have it in them.
+fn types_made_of(catalog: &Catalog, type_oid: Oid) -> BTreeSet<Oid> {
+    let mut found = BTreeSet::from([type_oid]);
+    loop {
+        let has_one = |oid: Oid| found.contains(&element(oid));
+        let has_column = |table: &&Arc<TableDef>| table.columns.iter().any(|column| has_one(column.type_oid));
+        let tables = catalog.tables().filter(has_column).map(|table| table.oid);
+        let all: BTreeSet<Oid> = made_of(catalog, has_one).into_iter().chain(tables).chain([type_oid]).collect();
+        if all == found {
+            return found;
+        }
+        found = all;
+    }
+}
+
+fn element(oid: Oid) -> Oid {
+    user_types::element_of_array(oid).unwrap_or(oid)
+}
+
+/// Holds what an expression names, so that nobody calls it otherwise or drops it until the transaction ends.
+///
+/// # Errors
+/// Those of waiting for locks; 42704 for an object that was dropped meanwhile.
+pub(in crate::commands) fn hold_named_in(ddl: &Ddl<'_>, expr: &Expr) -> Result<()> {
+    let mut named = Named::default();
+    named.in_expression(expr);
+    hold_named(ddl, &named)
+}
+
+/// The same for what a text names.
+///
+/// # Errors
+/// As [`hold_named_in`].
+pub(in crate::commands) fn hold_named(ddl: &Ddl<'_>, named: &Named) -> Result<()> {
+    let catalog = ddl.catalog();
+    let mut objects: BTreeSet<Oid> = named.all().map(element).filter(|oid| *oid >= Oid::FIRST_NORMAL).collect();
+    let schemas = objects.iter().filter_map(|oid| catalog.object(*oid)).map(Object::schema);
+    let schemas: Vec<Oid> = schemas.filter(|schema| catalog.schema(*schema).is_some()).collect();
+    objects.extend(schemas);
+    for oid in &objects {
+        match catalog.object(*oid) {
+            Some(Object::Table(_) | Object::Sequence(_) | Object::Index(_)) => ddl.lock(*oid, LockMode::AccessShare)?,
+            _ => ddl.hold(*oid, LockMode::AccessShare)?,
+        }
+    }
+    let catalog = ddl.catalog();
+    match objects.iter().all(|oid| catalog.object(*oid).is_some()) {
+        true => Ok(()),
+        false => Err(Error::new(
+            sqlstate::UNDEFINED_OBJECT,
+            "an object that the definition names has been dropped by another transaction",
+        )),
+    }
+}
