@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::{NULL, letter, row};
 use crate::binder::{BindContext, VariableNames, domain_check};
 use crate::binder::{Parameters, PlannerSettings};
+use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::plan::{Expr, ExprKind, Meaning};
 use crate::session::CatalogView;
 use crate::tree::Name;
@@ -478,8 +479,14 @@ pub fn check_literal(view: &CatalogView, domain: Oid, value: &Value, compute: &m
     })
 }
 
+/// Less stack than this is too little to bind and compute a check, which may ask for one more of the same domain.
+const STACK_OF_CHECK_BYTES: usize = 2 * STACK_RESERVE_BYTES;
+
 /// As [`check_domain`], of a domain under the one called `named`, which errors name.
 fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
+    if sync::remaining_stack_bytes() < STACK_OF_CHECK_BYTES {
+        return Err(too_deep());
+    }
     let Some(bound) = bound_domain(view, domain)? else { return Ok(()) };
     let BoundDomain { base, not_null, checks } = &*bound;
     if base.oid >= Oid::FIRST_NORMAL {

@@ -1,0 +1,36 @@
+-- A domain whose check asks for a value of the domain can be made, and not used: asking has no end.
+create domain d as int;
+alter domain d add check (value <> length((null::d)::text));
+select null::d;
+select 3::d;
+select '3'::d;
+create table of_d (a d);
+insert into of_d values (3);
+insert into of_d values ('3');
+insert into of_d values (null);
+copy of_d from stdin;
+1
+\.
+select * from of_d;
+select array[3]::d[];
+create type pair as (x d, y int);
+select row(3, 4)::pair;
+create table of_ints (a int);
+insert into of_ints values (3);
+select a::d from of_ints;
+select (a::text)::d from of_ints;
+alter table of_ints alter a type d;
+-- Two domains that ask for each other.
+create domain one as int;
+create domain other as int check (value::one is not null);
+alter domain one add check (value::other is not null);
+select 3::one;
+select 3::other;
+select '3'::other;
+-- Functions that take the domain.
+create domain e as int;
+create function asks(x e) returns bool language sql immutable as 'select $1 is not null';
+alter domain e add check (asks(value));
+select 3::e;
+-- The server goes on.
+select 1;
