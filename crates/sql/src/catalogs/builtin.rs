@@ -71,6 +71,8 @@ struct TypeRow {
     storage: char,
     not_null: bool,
     base: SqlType,
+    /// How many dimensions are declared of a domain over arrays: one, as more are not kept.
+    dimensions: i32,
     collation: Oid,
     default: Option<String>,
     /// The default as it reads.
@@ -111,7 +113,7 @@ impl TypeRow {
             self.not_null,
             self.base.oid,
             self.base.typmod,
-            0i32,
+            self.dimensions,
             self.collation,
             self.default,
             self.shown_default,
@@ -156,6 +158,7 @@ fn builtin_row(def: &TypeDef) -> TypeRow {
         storage: def.storage_letter(),
         not_null: false,
         base: SqlType::new(Oid::INVALID),
+        dimensions: 0,
         collation: def.collation(),
         default: None,
         shown_default: None,
@@ -193,6 +196,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
         storage: 'x',
         not_null: false,
         base: SqlType::new(Oid::INVALID),
+        dimensions: 0,
         collation: Oid::INVALID,
         default: None,
         shown_default: None,
@@ -212,8 +216,14 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
             ..plain
         },
         UserTypeKind::Domain(base) => {
+            // No domain, and no array of this domain, so that this comes to an end.
             let innermost = base_type(view, *base).oid;
-            let shape = builtin_type(innermost).map(builtin_row);
+            let shape = match builtin_type(innermost) {
+                Some(def) => Some(builtin_row(def)),
+                None => user_rows(run, user_types::element_of_array(innermost).unwrap_or(innermost))?
+                    .into_iter()
+                    .find(|row| row.oid == innermost),
+            };
             let mut row = match shape {
                 Some(shape) => {
                     TypeRow { oid, array, name: plain.name, schema: plain.schema, owner: plain.owner, ..shape }
@@ -223,6 +233,10 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
             let acl = super::objects::acl(view.catalog(), oid);
             row.kind = 'd';
             row.preferred = false;
+            row.relation = Oid::INVALID;
+            row.subscript = "";
+            row.element = Oid::INVALID;
+            row.dimensions = i32::from(crate::types::element_type(view, base.oid).is_some() && base.oid == innermost);
             row.base = *base;
             row.not_null = described.not_null;
             row.collation = user_types::collation_of(view, oid);
@@ -232,6 +246,8 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
             row.acl = acl;
             row.functions[0] = "domain_in".to_owned();
             row.functions[2] = "domain_recv".to_owned();
+            row.functions[4] = String::new();
+            row.functions[5] = String::new();
             row
         }
         UserTypeKind::Array(_) => return Ok(Vec::new()),
@@ -259,6 +275,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
         storage: 'x',
         not_null: false,
         base: SqlType::new(Oid::INVALID),
+        dimensions: 0,
         collation: own.collation,
         default: None,
         shown_default: None,

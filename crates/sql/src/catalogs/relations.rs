@@ -320,6 +320,8 @@ struct AttributeRow<'r> {
     identity: Option<char>,
     generated: bool,
     dropped: bool,
+    /// Whether it is a column of a view or a materialized view.
+    is_of_query: bool,
     /// Its properties beyond its type.
     properties: ColumnProperties,
     /// What was granted on it.
@@ -339,6 +341,7 @@ impl<'r> AttributeRow<'r> {
             identity: None,
             generated: false,
             dropped: false,
+            is_of_query: false,
             properties: ColumnProperties::default(),
             granted: NULL,
         }
@@ -348,7 +351,10 @@ impl<'r> AttributeRow<'r> {
         let shape = TypeShape::of(run, self.sql_type.oid);
         // PostgreSQL stores "nothing" as a zero byte, which reads as an empty text.
         let or_none = |value: Option<char>| Value::Char(value.map_or(0, |letter| letter as u8));
-        let is_array = crate::types::element_type(&run.catalog, self.sql_type.oid).is_some()
+        // How many dimensions were declared: one, as more are not kept. The columns of a query, and those of a domain over arrays, declare none.
+        let is_array = !self.is_of_query
+            && crate::types::element_type(&run.catalog, self.sql_type.oid).is_some()
+            && crate::types::base_type(&run.catalog, self.sql_type).oid == self.sql_type.oid
             && !matches!(self.sql_type.oid, oids::INT2VECTOR | oids::OIDVECTOR);
         row![
             self.relation,
@@ -403,7 +409,11 @@ impl TypeShape {
         match builtin_type(base) {
             Some(def) => TypeShape { collation, ..TypeShape::of_builtin(def) },
             None if is_enum() => TypeShape { length: 4, by_value: true, align: 'i', storage: 'p', collation },
-            None => TypeShape { length: -1, by_value: false, align: 'd', storage: 'x', collation },
+            None => {
+                let element = super::user_types::element_of_array(base).map(|element| TypeShape::of(run, element));
+                let align = if element.is_some_and(|element| element.align != 'd') { 'i' } else { 'd' };
+                TypeShape { length: -1, by_value: false, align, storage: 'x', collation }
+            }
         }
     }
 
@@ -470,6 +480,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                         identity: column.identity.map(|identity| if identity.always { 'a' } else { 'd' }),
                         generated: column.generated.is_some(),
                         dropped: column.dropped,
+                        is_of_query: table.kind != RelationKind::Table,
                         properties: table.properties_of(place),
                         granted: granted(number),
                         ..AttributeRow::new(oid, name, sql_type, number)
