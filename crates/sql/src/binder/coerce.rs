@@ -95,7 +95,9 @@ impl Binder<'_, '_> {
                 None => Err(self.cannot_cast(from, target.oid, location)),
             };
         }
-        if cast.is_noop() {
+        // A value of a domain is one of the base type from here on, and is shown as such.
+        let is_domain = || types::base_type(self.context.lookup, expr.sql_type).oid != expr.sql_type.oid;
+        if cast.is_noop() && !(cast.source.oid != cast.target.oid && is_domain()) {
             return Ok(expr);
         }
         Ok(self.cast_expr(expr, cast.clone(), cast.target, location))

@@ -255,13 +255,19 @@ impl Names for BoundNames<'_, '_> {
     fn subquery(&self, subquery: &plan::Subquery, deparser: &Deparser<'_>) -> String {
         let SubqueryBody::Bound(_) = &subquery.body else { return self.fail() };
         let left = match &subquery.kind {
-            plan::SubqueryKind::Quantified { left, .. } => match left.as_slice() {
-                [left] => deparser.tested_text(left),
-                _ => {
-                    let left: Vec<String> = left.iter().map(|expr| deparser.full_text(expr)).collect();
-                    format!("({})", left.join(", "))
-                }
-            },
+            plan::SubqueryKind::Quantified { left, comparisons, .. } => {
+                let is_alone = left.len() == 1;
+                let declared = |place: usize| match comparisons.get(place).map(|comparison| &comparison.kind) {
+                    Some(plan::ExprKind::Call(call)) if comparisons.len() == left.len() => {
+                        call.operator.map(|own| own.left)
+                    }
+                    _ => None,
+                };
+                let texts: Vec<String> = (left.iter().enumerate())
+                    .map(|(place, expr)| deparser.tested_text(expr, declared(place).unwrap_or(Oid::INVALID), is_alone))
+                    .collect();
+                if is_alone { texts.concat() } else { format!("({})", texts.join(", ")) }
+            }
             _ => String::new(),
         };
         let Some(written) = self.subqueries.get(&subquery.location) else { return self.fail() };

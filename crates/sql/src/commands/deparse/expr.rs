@@ -186,10 +186,10 @@ impl<'a> Deparser<'a> {
         out.text
     }
 
-    /// The text of an expression to the left of IN and the like.
-    pub fn tested_text(&self, expr: &Expr) -> String {
+    /// The text of an expression to the left of IN and the like, whose operator takes a `declared` type; alone, or one of a row.
+    pub fn tested_text(&self, expr: &Expr, declared: Oid, is_alone: bool) -> String {
         let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
-        out.part(expr, Place::Test, true);
+        out.operand(expr, declared, if is_alone { Place::Test } else { Place::Argument });
         out.text
     }
 
@@ -301,13 +301,24 @@ impl Writer<'_, '_> {
 
     /// An operand or argument of a declared type. Types that are stored alike need no cast to be computed, but are shown with one.
     pub(super) fn operand(&mut self, expr: &Expr, declared: Oid, place: Place<'_>) {
-        if expr.sql_type.oid == oids::VARCHAR && declared == oids::TEXT {
+        let shown_as = match declared {
+            oids::TEXT => Some("::text"),
+            oids::BPCHAR => Some("::bpchar"),
+            _ => None,
+        };
+        if let Some(type_name) = shown_as.filter(|_| expr.sql_type.oid == oids::VARCHAR) {
             self.open();
             self.part(expr, Place::Cast, false);
             self.close();
-            return self.push("::text");
+            return self.push(type_name);
         }
         self.part(expr, place, true);
+    }
+
+    /// One of the two values that `equal` compares, where its operator is not written.
+    fn compared(&mut self, equal: &Call, place: usize, shown_in: Place<'_>) {
+        let declared = equal.operator.map_or(Oid::INVALID, |operator| [operator.left, operator.right][place]);
+        self.operand(&equal.arguments[place], declared, shown_in);
     }
 
     /// Starts a key word on its own line, if lines are wanted.
@@ -376,9 +387,9 @@ impl Writer<'_, '_> {
                     self.push("NOT ");
                 }
                 self.open();
-                self.part(&equal.arguments[0], Place::Test, true);
+                self.compared(equal, 0, Place::Test);
                 self.push(" IS DISTINCT FROM ");
-                self.part(&equal.arguments[1], Place::Test, true);
+                self.compared(equal, 1, Place::Test);
                 self.close();
                 if *negated {
                     self.close();
@@ -390,7 +401,13 @@ impl Writer<'_, '_> {
             ExprKind::Coalesce(list) => self.named_list("COALESCE", list),
             ExprKind::Greatest(list) => self.named_list("GREATEST", list),
             ExprKind::Least(list) => self.named_list("LEAST", list),
-            ExprKind::NullIf(equal) => self.named_list("NULLIF", &equal.arguments),
+            ExprKind::NullIf(equal) => {
+                self.push("NULLIF(");
+                self.compared(equal, 0, Place::Argument);
+                self.push(", ");
+                self.compared(equal, 1, Place::Argument);
+                self.push(")");
+            }
             ExprKind::Array { elements, .. } => {
                 self.push("ARRAY[");
                 self.list(elements);

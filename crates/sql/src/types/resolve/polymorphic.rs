@@ -55,6 +55,11 @@ fn array_element(catalog: &dyn CatalogLookup, oid: Oid) -> Option<Oid> {
     }
 }
 
+fn is_domain_over_array(catalog: &dyn CatalogLookup, oid: Oid) -> bool {
+    let base = base_type(catalog, oid.into()).oid;
+    base != oid && matches!(type_shape(catalog, base), Some(shape) if matches!(shape.kind, TypeKind::Array(_)))
+}
+
 /// The element type and, as far as it is known, the array type of each family.
 #[derive(Default)]
 struct Found {
@@ -197,11 +202,12 @@ pub fn resolve_polymorphic(
         (_, Some(Role::Array)) => compatible_array.unwrap_or(oid),
         _ => oid,
     };
-    // an argument that is a domain over an array stays what it is
+    // an argument that is a domain over an array is taken as the array, and another domain stays what it is
     let actual = declared
         .iter()
         .zip(given)
         .map(|(declared, given)| match strict_role(*declared) {
+            Some(Role::Array) if is_domain_over_array(catalog, *given) => base_type(catalog, (*given).into()).oid,
             Some(_) if *given != oids::UNKNOWN => *given,
             _ => replace(*declared),
         })

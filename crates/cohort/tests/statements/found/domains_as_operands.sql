@@ -1,0 +1,51 @@
+-- A value of a domain that is taken for one of the base type is shown with the cast.
+create type e as enum ('a', 'b');
+create type c as (a int, b int);
+create domain d1 as int check (value < 10 or value is null);
+create domain d2 as d1 constraint c1 check (value <> 7) constraint c2 check (value + 1 > 0) constraint c3 check (value in (1, 2, 3)) constraint c4 check (value between 1 and 5);
+alter domain d2 add constraint c5 check (value <> 8);
+alter domain d2 add constraint c6 check (value::int <> 8 and (value)::d1 <> 9);
+alter domain d2 add constraint c7 check (value is not null);
+create domain d3 as d2 check (value <> 6);
+alter domain d3 add check (value <> 5);
+create domain dt as text;
+create domain dt2 as dt check (value <> 'x') check (value like 'a%') check (length(value) > 2) check (value || 'x' <> 'y');
+alter domain dt2 add check (value ~ 'b');
+alter domain dt2 add check (case value when 'a' then true else value = 'b' end);
+create domain da as int[];
+create domain da2 as da check (array_length(value, 1) > 0) check (value = '{1}');
+alter domain da2 add check (3 = any (value));
+create domain dv as varchar(4);
+create domain dv2 as dv check (value <> 'x') check (value is distinct from 'y');
+alter domain dv2 add check (upper(value) <> 'X');
+create domain de as e check (value <> 'a');
+create domain dc as c check ((value).a > 1);
+create domain dc2 as dc check ((value).b > 0) check (value is not null);
+select t.typname, conname, pg_get_constraintdef(k.oid), pg_get_constraintdef(k.oid, true) from pg_constraint k join pg_type t on t.oid = contypid where connamespace = current_schema()::regnamespace order by t.typname collate "C", conname collate "C";
+create table tt (i int, a d1, b dt, e de, x da, v dv, k dc, z d2, check (a <> 1), check (b <> 'x'), check (x[1] > 1), check ((k).a > 1), check (a + i > 2), check (upper(v) > 'a'), check (a = z),
+    g int generated always as (a + 1) stored, h text default 'x' || ('y'::dt));
+create index on tt (upper(b), (a + 1)) where a > 2 and b <> 'q';
+select conname, pg_get_constraintdef(oid), pg_get_constraintdef(oid, true) from pg_constraint where conrelid = 'tt'::regclass order by conname collate "C";
+select pg_get_indexdef(indexrelid) from pg_index where indrelid = 'tt'::regclass;
+select adnum, pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'tt'::regclass order by 1;
+create view v as select a + 1 as p, a = z as q, b || 'x' as r, length(b) as s, -a as t, a in (1, 2) as u, a = any (x) as w, sum(a) over () as y, b like v as l, a between z and 4 as m, coalesce(a, 2) as n, case when a > 1 then a else 2 end as o, a is distinct from 3 as d
+    from tt where a > 1 and b < 'y' order by a + 1;
+select pg_get_viewdef('v'::regclass), pg_get_viewdef('v'::regclass, true);
+create view grouped as select a, upper(b) as ub, max(a) as ma, count(*) as n from tt group by a, upper(b) having min(b) > 'a';
+select pg_get_viewdef('grouped'::regclass);
+-- What is grouped and indexed is found all the same.
+insert into tt (i, a, b, x, v, k, z) values (5, 3, 'y', '{2,3}', 'bb', row(2, 3), 2), (6, 4, 'z', '{4,3}', 'cc', row(2, 3), 2), (6, 4, 'z', null, null, null, 1);
+select a + 1, upper(b), count(*) from tt group by a + 1, upper(b) order by 1;
+select a, a + 1, -a, count(*) from tt group by a order by 1;
+select b, upper(b), b || 'x' from tt group by b order by b;
+select a from tt where a = 4 and upper(b) = 'Z';
+select distinct on (a + 1) a + 1, b from tt order by a + 1, b;
+set enable_seqscan = off;
+create index of_a on tt (a);
+create index of_b on tt (b);
+select a from tt where a = 4;
+select b from tt where b > 'y' order by b;
+reset enable_seqscan;
+select 1::d1 > '1', '1'::d1 = any ('{1}'), 'x'::dt > 'a', '{1}'::da = '{1}', '{1}'::da || '{2}', '{1}'::da || 2, min('x'::dt), 'a'::dt || 'b', upper('a'::dv), pg_typeof(-(1::d1)), pg_typeof(max(1::d1)), pg_typeof(coalesce(1::d1, 2)), pg_typeof(abs(2::d2));
+select 'b'::de > 'a';
+select 'b'::de > 'a'::e;
