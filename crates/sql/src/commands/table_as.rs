@@ -11,7 +11,7 @@ use super::create_table::{already_there, check_tablespace, plain_table, set_opti
 use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
 use super::{plan_inner, prepared, view};
-use crate::binder::Parameters;
+use crate::binder::{self, Parameters};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, UtilityOutput, quote_identifier};
 use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
@@ -44,31 +44,40 @@ pub(super) fn create_from(
     if create.if_not_exists {
         // What is wrong with the query is told first. EXECUTE's is looked at no further.
         if source.is_none() && !matches!(create.source, Statement::Execute(_)) {
-            let environment = Environment::new(ddl.state, &ddl.view()).with_errors_waiting();
-            environment.planned(ddl.text, &create.source, Parameters::fixed(parameters.0.to_vec()))?;
+            columns_of_query(ddl, &create.source, parameters.0)?;
         }
         if already_there(ddl, schema, &into.table.name)? {
             return Ok(UtilityOutput::tag(tag));
         }
     }
-    let (planned, parameters) = match (source, &create.source) {
-        (Some(source), _) => source,
+    // A query that is not run now is not planned: neither can it be found that it can't be, nor does a constant of it fail.
+    let is_planned = !into.no_data || matches!(create.source, Statement::Execute(_));
+    let source = match (source, &create.source) {
+        (Some(source), _) => Some(source),
+        (None, _) if !is_planned => None,
         (None, Statement::Execute(execute)) => {
             let mut locks = RelationLocks::default();
             loop {
                 let (planned, parameters) = prepared::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?;
                 if locks.take(ddl.state, &planned)? {
-                    break (planned, parameters);
+                    break Some((planned, parameters));
                 }
             }
         }
         (None, source) => {
             let (types, values) = parameters;
-            (Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, source, types))?, values.to_vec())
+            let planned = Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, source, types))?;
+            Some((planned, values.to_vec()))
         }
     };
-    let mut columns: Vec<(String, SqlType)> =
-        planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+    let mut columns: Vec<(String, SqlType)> = match &source {
+        Some((planned, _)) => {
+            // Not what a client is told, for whom a domain is its base type.
+            let columns = &planned.statement.columns;
+            columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect()
+        }
+        None => columns_of_query(ddl, &create.source, parameters.0)?,
+    };
     if into.columns.len() > columns.len() {
         return Err(Error::new(sqlstate::SYNTAX_ERROR, "too many column names were specified"));
     }
@@ -93,9 +102,11 @@ pub(super) fn create_from(
     if into.on_commit != OnCommit::PreserveRows {
         ddl.state.on_commit.borrow_mut().push((oid, into.on_commit));
     }
-    if into.no_data {
+    let Some((planned, parameters)) = source.filter(|_| !into.no_data) else {
+        // PostgreSQL counts the rows of a prepared query, of which it asks for none.
+        let tag = if matches!(create.source, Statement::Execute(_)) { "SELECT 0" } else { tag };
         return Ok(UtilityOutput::tag(tag));
-    }
+    };
     let state = ddl.state;
     ddl.target = Some(oid);
     let count = if create.materialized_view {
@@ -104,6 +115,17 @@ pub(super) fn create_from(
         fill(ddl, oid, &planned, &parameters)?
     };
     Ok(UtilityOutput::tag(format!("SELECT {count}")))
+}
+
+/// The columns of a query that is not planned.
+fn columns_of_query(ddl: &Ddl<'_>, source: &Statement, parameters: &[SqlType]) -> Result<Vec<(String, SqlType)>> {
+    let types: Vec<Oid> = parameters.iter().map(|sql_type| sql_type.oid).collect();
+    let mut parameters = Parameters::declared(&types);
+    let bound = Environment::new(ddl.state, &ddl.view())
+        .with_context(ddl.text, |context| binder::bind(source, context, &mut parameters))?
+        .ok_or_else(|| Error::internal("a query was not bound"))?;
+    ddl.state.require_schemas(&bound.access)?;
+    Ok(bound.query.output_columns().into_iter().map(|column| (column.name.to_string(), column.sql_type)).collect())
 }
 
 /// Stores the rows of a query in a new table.
@@ -160,19 +182,22 @@ pub(super) fn refresh(
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
     let statement = Statement::Select(crate::parser::parse_stored_query(&text)?);
     let state = ddl.state;
-    let planned = state.restricted_to(table.owner, || {
-        Nested::locked(state, || {
-            let environment = Environment::new(state, &ddl.view()).for_query_of(&table);
-            environment.planned(&text, &statement, Parameters::fixed(Vec::new()))
+    let plan = || {
+        state.restricted_to(table.owner, || {
+            Nested::locked(state, || {
+                let environment = Environment::new(state, &ddl.view()).for_query_of(&table);
+                environment.planned(&text, &statement, Parameters::fixed(Vec::new()))
+            })
         })
-    })?;
+    };
+    let planned = if no_data { None } else { Some(plan()?) };
     if table.is_unpopulated != no_data {
         ddl.replace(TableDef { is_unpopulated: no_data, ..(*table).clone() })?;
     }
     let open = ddl.open(table.oid)?;
     ddl.state.changed_catalog.set(true);
     ddl.engine().truncate(&open)?;
-    if !no_data {
+    if let Some(planned) = planned {
         ddl.target = Some(table.oid);
         state.restricted_to(table.owner, || {
             without_indexes(ddl, table.oid, |ddl| fill(ddl, table.oid, &planned, &[]).map(drop))

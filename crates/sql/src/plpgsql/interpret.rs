@@ -690,7 +690,8 @@ fn result_row(
 pub(super) type Columns = Vec<(String, SqlType)>;
 
 pub(super) fn columns_of(planned: &Planned) -> Columns {
-    planned.description.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
+    // Not what a client is told, for whom a domain is its base type.
+    planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect()
 }
 
 /// What a statement gave: its plan, which those without a query don't have, and its rows.
