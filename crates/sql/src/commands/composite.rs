@@ -10,12 +10,12 @@ use engine::catalog::{Catalog, CustomDef, Object};
 
 use super::column;
 use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
-use super::dependencies::{Node, Renaming, drop_dependents};
+use super::dependencies::{Node, Renaming, describe, drop_dependents, views_reading};
 use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::naming;
 use super::{properties, user_type};
 use crate::catalogs::user_types::{self, TypeBody};
-use crate::tree::{AlterTable, AlterTableAction as Action, QualifiedName, Rename};
+use crate::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
 use crate::types::{self, SqlType};
 
 /// A composite type as it is now.
@@ -95,6 +95,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
     let mut composite = required(ddl, &alter.name)?;
     let stored = Stored::of(ddl, composite.def.oid)?;
     let mut changes = Vec::new();
+    let mut retyped: Vec<&Name> = Vec::new();
     for action in actions {
         match action {
             Action::AddColumn { column, .. } => {
@@ -135,7 +136,14 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                     return Err(Error::new(sqlstate::UNDEFINED_COLUMN, composite.no_field(column)));
                 };
                 let sql_type = ddl.usable_type(type_name).map_err(without_position)?;
+                if retyped.contains(&column) {
+                    return Err(super::alter_table::two_types(column));
+                }
+                if sql_type != composite.fields[place].1 {
+                    retyped.push(column);
+                }
                 check_type(ddl, &composite, column, sql_type)?;
+                refuse_readers(ddl, &composite, column)?;
                 refuse_if_used(ddl, &composite)?;
                 composite.fields[place].1 = sql_type;
                 composite.field_collations.resize(composite.fields.len(), None);
@@ -252,6 +260,19 @@ fn uses(ddl: &Ddl<'_>, catalog: &Catalog, type_oid: Oid) -> Vec<Oid> {
         }
     }
     found
+}
+
+/// 0A000 if a view reads the attribute.
+fn refuse_readers(ddl: &Ddl<'_>, composite: &Composite, column: &str) -> Result<()> {
+    let fields = user_types::composite_fields(&composite.def).unwrap_or_default();
+    let Some(place) = fields.iter().position(|(field, _)| field == column) else { return Ok(()) };
+    match views_reading(ddl, composite.def.oid, place)?.into_iter().min() {
+        None => Ok(()),
+        Some(view) => {
+            let shown = describe(&ddl.view(), Node::Object(view));
+            Err(super::alter_table::read_by_view(&shown, column))
+        }
+    }
 }
 
 /// 0A000 if a table's rows hold values of the type.

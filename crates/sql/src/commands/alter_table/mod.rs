@@ -12,6 +12,8 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{Object, Persistence, RelationKind, TableDef, TriggerEnabled};
 
+pub(super) use types::read_by_view;
+
 use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::dependencies::{Node, drop_all, relation};
 use super::index::not_for;
@@ -59,9 +61,27 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutp
     for action in in_order(&alter.actions) {
         sync::yield_point()?;
         check_applies(action, &found)?;
+        if let (Action::SetType { column, .. }, Found::Table(before)) = (action, &found) {
+            refuse_second_type(ddl, before, column)?;
+        }
         run(ddl, oid, action)?;
     }
     Ok(UtilityOutput::tag(tag))
+}
+
+/// 0A000 if the statement has given the column another type already.
+fn refuse_second_type(ddl: &Ddl<'_>, before: &TableDef, column: &str) -> Result<()> {
+    let now = ddl.table(before.oid)?;
+    let is_changed = now.column_by_name(column).is_some_and(|place| {
+        let (was, is) = (before.columns.get(place), &now.columns[place]);
+        was.is_some_and(|was| (was.type_oid, was.typmod) != (is.type_oid, is.typmod))
+    });
+    if is_changed { Err(two_types(column)) } else { Ok(()) }
+}
+
+/// The error for a column, or an attribute, that one statement gives two types.
+pub(super) fn two_types(column: &str) -> Error {
+    Error::unsupported(format!("cannot alter type of column \"{column}\" twice"))
 }
 
 /// The actions in the order in which they run.

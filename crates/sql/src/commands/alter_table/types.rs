@@ -7,7 +7,7 @@ use engine::catalog::{ConstraintKind, IndexDef, TableDef};
 
 use super::super::ddl::{Ddl, without_position};
 use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
-use super::super::dependencies::{Node, mentioning, stored_columns, uses_of_views};
+use super::super::dependencies::{Node, stored_columns, views_reading};
 use super::super::reshape::refuse_stored_rows;
 use super::super::rewrite::rewrite;
 use super::super::{column, constraint, properties, sequence};
@@ -153,9 +153,7 @@ fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Resu
     let name = &table.columns[place].name;
     let view = ddl.view();
     // The oldest is named.
-    let users = uses_of_views(ddl, &mentioning(&table.name))?;
-    let users = users.iter().filter(|user| user.columns.contains(&(table.oid, place)));
-    let mut found: Vec<Node> = users.map(|user| Node::Object(user.view)).collect();
+    let mut found: Vec<Node> = views_reading(ddl, table.oid, place)?.into_iter().map(Node::Object).collect();
     for trigger in &table.triggers {
         if trigger.update_columns.contains(&place)
             || super::super::trigger::columns_read(ddl.state, table, trigger)?.contains(&place)
@@ -169,11 +167,10 @@ fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Resu
     });
     if let Some(node) = oldest {
         let shown = super::super::dependencies::describe(&view, node);
-        let (what, shown) = match node {
-            Node::Trigger(..) => ("used in a trigger definition", shown),
-            _ => ("used by a view or rule", format!("rule _RETURN on {shown}")),
-        };
-        return Err(Error::unsupported(format!("cannot alter type of a column {what}"))
+        if !matches!(node, Node::Trigger(..)) {
+            return Err(read_by_view(&shown, name));
+        }
+        return Err(Error::unsupported("cannot alter type of a column used in a trigger definition")
             .detail(format!("{shown} depends on column \"{}\"", quote_identifier(name).trim_matches('"'))));
     }
     for (_, column) in table.columns.iter().enumerate().filter(|(other, column)| *other != place && !column.dropped) {
@@ -185,6 +182,12 @@ fn refuse_dependents(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize) -> Resu
         }
     }
     Ok(())
+}
+
+/// The error for a column, or an attribute, that a view reads; `shown` is the view.
+pub(in crate::commands) fn read_by_view(shown: &str, name: &str) -> Error {
+    Error::unsupported("cannot alter type of a column used by a view or rule")
+        .detail(format!("rule _RETURN on {shown} depends on column \"{}\"", quote_identifier(name).trim_matches('"')))
 }
 
 /// Binds the expressions that read the column once more, and stores them as they are written now.

@@ -481,6 +481,21 @@ pub(super) fn drop_all(ddl: &mut Ddl<'_>, targets: &[Node], cascade: bool) -> Re
     execute(ddl, &doomed)
 }
 
+/// The views, materialized ones among them, that read a column of a table, or a field of a composite type, in whichever way.
+///
+/// # Errors
+/// Interrupts (57014, fatal errors) and 53200.
+pub(super) fn views_reading(ddl: &Ddl<'_>, owner: Oid, place: usize) -> Result<Vec<Oid>> {
+    let catalog = ddl.catalog();
+    let mut dependencies = Dependencies { ddl, catalog: Arc::clone(&catalog), views: RefCell::default() };
+    let dependents = dependencies.of(Node::Column(owner, place))?;
+    let view = |(node, _): (Node, Link)| match node {
+        Node::Object(oid) => catalog.table(oid).filter(|table| table.kind != RelationKind::Table).map(|_| oid),
+        _ => None,
+    };
+    Ok(dependents.into_iter().filter_map(view).collect())
+}
+
 /// Drops what depends on `target`, which the caller takes away by itself.
 ///
 /// # Errors

@@ -1,0 +1,27 @@
+-- A column that a view reads keeps its type, also where the view reads it in the rows of a function or within a value.
+create table t0 (id int, a int, b int, c int, d int);
+create function rows7() returns setof t0 language sql as 'select * from t0';
+create function row8() returns t0 language sql as 'select * from t0';
+create view v7 as select a from rows7();
+create view v8 as select b from row8();
+create view v9 as select (row8()).id;
+create view v10 as select r from rows7() r;
+create materialized view v11 as select (r).c from (select r from rows7() r) s;
+alter table t0 alter a type text;
+alter table t0 alter b type text;
+alter table t0 alter id type text;
+alter table t0 alter c type text;
+alter table t0 alter d type text;
+alter table t0 alter a type int;
+drop view v7;
+alter table t0 alter a type text;
+select a from t0;
+create type ty as (p int, q int, r int);
+create function of_ty() returns setof ty language sql as 'select 1, 2, 3';
+create view vt as select p from of_ty();
+create view vq as select (row(1, 2, 3)::ty).q;
+alter type ty alter attribute p type text;
+alter type ty alter attribute q type text cascade;
+alter type ty alter attribute r type text;
+drop view vt, vq;
+alter type ty alter attribute p type text;
