@@ -350,8 +350,7 @@ mod tests {
         assert_eq!(SPARE_BYTES.get(), before);
     }
 
-    const OPTIONS: Options =
-        Options { any_case: false, expanded: false, literal: false, line_bound_dot: false, line_anchors: false };
+    const OPTIONS: Options = Options { any_case: false, ..Options::ANY_CASE };
 
     /// Patterns in the library's notation.
     fn patterns() -> impl Strategy<Value = String> {

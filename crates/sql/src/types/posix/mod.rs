@@ -18,12 +18,14 @@ use sync::Work;
 mod automaton;
 mod backtracking;
 mod dissect;
+mod notation;
 mod simulation;
 mod translate;
 
 use automaton::{Automaton, Backwards, Matches, QUICK_BYTES_MAX, QUICK_STATES_MAX};
 use backtracking::Backtracking;
 use dissect::{Dissector, Groups, Parsed};
+use notation::Notation;
 use translate::Translator;
 
 /// Flags of a regular expression.
@@ -32,6 +34,7 @@ pub struct Options {
     any_case: bool,
     expanded: bool,
     literal: bool,
+    notation: Notation,
     /// `.` and negated sets don't match a line break
     line_bound_dot: bool,
     /// `^` and `$` match at line breaks too
@@ -40,11 +43,27 @@ pub struct Options {
 
 impl Options {
     /// As for the operators `~*` and `!~*`.
-    pub const ANY_CASE: Options =
-        Options { any_case: true, expanded: false, literal: false, line_bound_dot: false, line_anchors: false };
+    pub const ANY_CASE: Options = Options {
+        any_case: true,
+        expanded: false,
+        literal: false,
+        notation: Notation::Advanced,
+        line_bound_dot: false,
+        line_anchors: false,
+    };
 
     /// Reads flags like `gi`; also tells whether `g` was among them. 22023.
     pub fn parse(flags: &str) -> Result<(Options, bool)> {
+        let (mut options, global) = Options::read(flags)?;
+        // PostgreSQL's flag takes the extended notation away, too. Within a pattern, `(?e)` does not.
+        if options.notation == Notation::Extended {
+            options.notation = Notation::Basic;
+        }
+        Ok((options, global))
+    }
+
+    /// The same, of flags that may stand within a pattern.
+    fn read(flags: &str) -> Result<(Options, bool)> {
         let mut options = Options::default();
         let mut global = false;
         for flag in flags.chars() {
@@ -55,7 +74,8 @@ impl Options {
                 'x' => options.expanded = true,
                 't' => options.expanded = false,
                 'q' => options.literal = true,
-                'b' | 'e' => {}
+                'b' => (options.literal, options.notation) = (false, Notation::Basic),
+                'e' => (options.literal, options.notation) = (false, Notation::Extended),
                 's' => (options.line_bound_dot, options.line_anchors) = (false, false),
                 'n' | 'm' => (options.line_bound_dot, options.line_anchors) = (true, true),
                 'p' => (options.line_bound_dot, options.line_anchors) = (true, false),
@@ -369,17 +389,21 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
         options.literal = true;
         rest = literal;
     } else if let Some(advanced) = rest.strip_prefix("***:") {
+        (options.literal, options.notation) = (false, Notation::Advanced);
         rest = advanced;
+    }
+    if !options.literal
+        && options.notation == Notation::Advanced
+        && let Some((flags, after)) = embedded_flags(rest)
+    {
+        let (embedded, _) = Options::read(flags).map_err(|_| invalid_regex("invalid embedded option"))?;
+        options = merge(options, embedded);
+        rest = after;
     }
     let translated = if options.literal {
         regex::escape(rest)
     } else {
-        if let Some((flags, after)) = embedded_flags(rest) {
-            let (embedded, _) = Options::parse(flags).map_err(|_| invalid_regex("invalid embedded option"))?;
-            options = Options { literal: options.literal, ..merge(options, embedded) };
-            rest = after;
-        }
-        let translated = Translator::new(rest, options).run()?;
+        let translated = Translator::new(&notation::advanced(rest, options.notation)?, options).run()?;
         if translated.needs_backtracking {
             return compile_backtracking(&translated.text, options);
         }
@@ -409,7 +433,8 @@ fn merge(outer: Options, embedded: Options) -> Options {
     Options {
         any_case: outer.any_case || embedded.any_case,
         expanded: outer.expanded || embedded.expanded,
-        literal: false,
+        literal: embedded.literal,
+        notation: embedded.notation,
         line_bound_dot: outer.line_bound_dot || embedded.line_bound_dot,
         line_anchors: outer.line_anchors || embedded.line_anchors,
     }
