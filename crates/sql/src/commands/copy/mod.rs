@@ -69,16 +69,16 @@ fn copy_between(
             RelationKind::View => Some("view"),
             RelationKind::MaterializedView => Some("materialized view"),
         };
-        if let Some(what) = what {
+        let refusal = what.map(|what| {
             let error = Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("cannot copy to {what} \"{}\"", table.name));
             let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";
-            return Err(if what == "view" { error.hint(hint) } else { error });
-        }
+            if what == "view" { error.hint(hint) } else { error }
+        });
         let is_read_only = session.state().engine().transaction_options().read_only;
         if is_read_only && table.persistence != Persistence::Temporary {
             return Err(crate::session::read_only_transaction("COPY FROM"));
         }
-        if options.freeze && !session.state().engine().has_new_storage(&table) {
+        if options.freeze && refusal.is_none() && !session.state().engine().has_new_storage(&table) {
             return Err(Error::new(
                 sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
@@ -91,6 +91,11 @@ fn copy_between(
             Some(filter) => Some(RowFilter::bind(session.state(), &table, &columns, filter, text)?),
             None => None,
         };
+        if let Some(refusal) = refusal {
+            // The client is asked for its rows first, as PostgreSQL's is: it sends them, and they are no statements.
+            client.copy_in_response(wire_format(options), columns.len())?;
+            return Err(refusal);
+        }
         // The condition may call functions.
         session.state().in_use.borrow_mut().push(Arc::from([(table.oid, LockMode::RowExclusive)]));
         let copied = copy_from(session, &table, &columns, filter.as_ref(), options, client);

@@ -63,16 +63,30 @@ fn size_pretty_numeric(bytes: &Numeric) -> Result<Value> {
     }
 }
 
+/// How many bytes at the beginning of a text are a number. An E is part of it only in front of digits.
+fn length_of_number(text: &[u8]) -> usize {
+    let digits = |from: usize| text.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
+    let sign = |from: usize| usize::from(matches!(text.get(from), Some(b'+' | b'-')));
+    let mut end = sign(0);
+    end += digits(end);
+    if text.get(end) == Some(&b'.') {
+        end += 1 + digits(end + 1);
+    }
+    if matches!(text.get(end), Some(b'e' | b'E')) {
+        let exponent = end + 1 + sign(end + 1);
+        if digits(exponent) > 0 {
+            end = exponent + digits(exponent);
+        }
+    }
+    end
+}
+
 /// `10 MB` in bytes. 22023.
 fn size_bytes(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
     take!(a; Text text);
     let invalid = || Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("invalid size: \"{text}\""));
     let trimmed = text.trim();
-    let end = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E')))
-        .unwrap_or(trimmed.len());
-    // an E that begins a unit is none of the number
-    let number = trimmed[..end].trim_end_matches(['e', 'E']);
+    let number = &trimmed[..length_of_number(trimmed.as_bytes())];
     let unit = trimmed[number.len()..].trim();
     let mut size = Numeric::parse(number).map_err(|_| invalid())?;
     let bits = match unit.to_ascii_lowercase().as_str() {
@@ -249,21 +263,72 @@ fn zone_abbreviations(_: &mut dyn EvalContext, _: &CallTypes, _: &[Value]) -> Re
     Ok(ReadyRows::boxed(rows))
 }
 
+/// The names of PostgreSQL's encodings, by number.
+const ENCODINGS: [&str; 42] = [
+    "SQL_ASCII",
+    "EUC_JP",
+    "EUC_CN",
+    "EUC_KR",
+    "EUC_TW",
+    "EUC_JIS_2004",
+    "UTF8",
+    "MULE_INTERNAL",
+    "LATIN1",
+    "LATIN2",
+    "LATIN3",
+    "LATIN4",
+    "LATIN5",
+    "LATIN6",
+    "LATIN7",
+    "LATIN8",
+    "LATIN9",
+    "LATIN10",
+    "WIN1256",
+    "WIN1258",
+    "WIN866",
+    "WIN874",
+    "KOI8R",
+    "WIN1251",
+    "WIN1252",
+    "ISO_8859_5",
+    "ISO_8859_6",
+    "ISO_8859_7",
+    "ISO_8859_8",
+    "WIN1250",
+    "WIN1253",
+    "WIN1254",
+    "WIN1255",
+    "WIN1257",
+    "KOI8U",
+    "SJIS",
+    "BIG5",
+    "GBK",
+    "UHC",
+    "GB18030",
+    "JOHAB",
+    "SHIFT_JIS_2004",
+];
+
+#[cold]
+fn null_element() -> Error {
+    Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "null array element not allowed in this context")
+}
+
 /// `name=value` after `name=value`, as storage parameters are kept.
 fn options_to_table(_: &mut dyn EvalContext, _: &CallTypes, args: &[Value]) -> Result<Box<dyn ValueStream>> {
     const COLUMNS: [(&str, Oid); 2] = [("option_name", TEXT), ("option_value", TEXT)];
     let Value::Array(options) = &args[0] else { return Ok(ReadyRows::boxed(Vec::new())) };
-    let rows = options.values.iter().filter_map(|option| match option {
+    let rows = options.values.iter().map(|option| match option {
         Value::Text(option) => {
             let (name, value) = match option.split_once('=') {
                 Some((name, value)) => (name, Value::text(value)),
                 None => (option.as_str(), Value::Null),
             };
-            Some(record(&COLUMNS, vec![Value::text(name), value]))
+            Ok(record(&COLUMNS, vec![Value::text(name), value]))
         }
-        _ => None,
+        _ => Err(null_element()),
     });
-    Ok(ReadyRows::boxed(rows.collect()))
+    Ok(ReadyRows::boxed(rows.collect::<Result<_>>()?))
 }
 
 fn zone_names(_: &mut dyn EvalContext, _: &CallTypes, _: &[Value]) -> Result<Box<dyn ValueStream>> {
@@ -305,7 +370,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(4093, "to_regrole", &[TEXT], REGROLE, |context, a| to_reg(context, a, REGROLE)).stable(),
     FunctionDef::plain(4195, "to_regcollation", &[TEXT], REGCOLLATION, |context, a| to_reg(context, a, REGCOLLATION)).stable(),
     FunctionDef::plain(1079, "regclass", &[TEXT], REGCLASS, |context, a| { take!(a; Text t); Ok(Value::Oid(parse_reg_name(context.catalog(), t, REGCLASS)?)) }).stable(),
-    FunctionDef::plain(1597, "pg_encoding_to_char", &[INT4], NAME, |_, a| { take!(a; Int4 n); Ok(Value::from(match n { 6 => "UTF8", 0 => "SQL_ASCII", _ => "" })) }).stable(),
+    FunctionDef::plain(1597, "pg_encoding_to_char", &[INT4], NAME, |_, a| { take!(a; Int4 n); Ok(Value::from(usize::try_from(*n).ok().and_then(|n| ENCODINGS.get(n)).copied().unwrap_or_default())) }).stable(),
     FunctionDef::plain(1264, "pg_char_to_encoding", &[NAME], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(match t.to_ascii_lowercase().as_str() { "utf8" | "utf-8" | "unicode" => 6, "sql_ascii" => 0, _ => -1 })) }).stable(),
     FunctionDef::plain(810, "pg_client_encoding", &[], NAME, |_, _| Ok(Value::from("UTF8"))).stable(),
     FunctionDef::plain(1039, "getdatabaseencoding", &[], NAME, |_, _| Ok(Value::from("UTF8"))).stable(),

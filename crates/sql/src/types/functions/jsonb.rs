@@ -428,6 +428,7 @@ fn cannot_cast(json: &Json, target: &str) -> Error {
     let kind = match json {
         Json::Null => "null",
         Json::Object(_) => "object",
+        Json::Number(_) => "numeric",
         other => other.type_name(),
     };
     invalid(format!("cannot cast jsonb {kind} to type {target}"))

@@ -85,7 +85,8 @@ fn width_bucket(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
         count + 1
     } else {
         let share = operand.subtract(low)?.multiply(&Numeric::from(count))?;
-        share.divide_truncated(&high.subtract(low)?)?.to_i64_exact().unwrap_or(0) + 1
+        // Rounded first, to as many places as quotients have.
+        share.divide(&high.subtract(low)?)?.truncate(0)?.to_i64_exact().unwrap_or(0) + 1
     };
     i32::try_from(bucket).map(Value::Int4).map_err(|_| super::integers::out_of_range::<i32>())
 }

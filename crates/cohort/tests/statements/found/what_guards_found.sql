@@ -1,0 +1,66 @@
+-- One statement gives a column one type.
+create table t (a int, b int, c varchar(3));
+alter table t alter a type text, alter a type bigint using a::bigint;
+alter table t alter a type text, alter b type text, alter a type text;
+alter table t alter a type int, alter a type int;
+alter table t alter a type int, alter a type bigint;
+alter table t alter c type varchar(4), alter c type varchar(5);
+alter table t alter c type varchar(3), alter c type varchar(5);
+select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 't'::regclass and attnum > 0;
+create type pair as (x int, y int);
+alter type pair alter attribute x type text, alter attribute x type int;
+alter type pair alter attribute x type int, alter attribute x type bigint;
+alter type pair alter attribute x type text, drop attribute y, alter attribute x type text;
+select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'pair'::regclass and attnum > 0;
+-- What a list of options is made of.
+select * from pg_options_to_table('{a,NULL}');
+select * from pg_options_to_table('{NULL}');
+select * from pg_options_to_table(null);
+select * from pg_options_to_table('{{a=1,b},{c=d=e,=}}');
+-- What a JSON number is called.
+select '1'::jsonb::bool;
+select '"1"'::jsonb::bool;
+select 'true'::jsonb::int;
+-- What can't be copied into is said when the client has been asked for rows.
+create view v as select * from t;
+copy v from stdin;
+1	2	3
+\.
+copy v (a) from stdin;
+1
+\.
+copy v (nothing) from stdin;
+create materialized view m as select 1 as x;
+copy m from stdin;
+1
+\.
+copy v from stdin with (freeze);
+1	2	3
+\.
+-- Sizes, encodings and buckets.
+select pg_size_bytes('2020-01-02');
+select pg_size_bytes('1e-2kB'), pg_size_bytes('-1.5e+2 MB'), pg_size_bytes('+1'), pg_size_bytes('1.'), pg_size_bytes('.5kB');
+select pg_size_bytes('1+');
+select pg_size_bytes('1e');
+select pg_size_bytes('1e+');
+select pg_size_bytes('1.2.3');
+select pg_size_bytes('.');
+select i, pg_encoding_to_char(i) from generate_series(-1, 43) i;
+select width_bucket(0::numeric, 123456789012345678901234567890, -1, 100), width_bucket(10::numeric, 1e20, -2.5, 100), width_bucket(5.35::numeric, 0.024, 10.06, 5), width_bucket(9.999999999999999999999999999::numeric, 0, 10, 3);
+-- Basic and extended regular expressions.
+select regexp_substr('', '{1,2}', 1, 1, 'b'), regexp_match('a{1,2}b', 'a{1,2}', 'b');
+select regexp_match('aab', 'a\{1,2\}', 'b'), regexp_match('a+b', 'a+b', 'b'), regexp_match('a|b', 'a|b', 'b');
+select regexp_match('*a', '*a', 'b'), regexp_match('(a)', '(a)', 'b'), regexp_match('aa', '\(a\)\1', 'b'), regexp_match('x*a', '\(*a\)', 'b'), regexp_match('*a', '^*a', 'b');
+select regexp_match('aab', '\{1,2\}', 'b');
+select regexp_match('a?', 'a?', 'b'), regexp_match('x^y', 'x^y', 'b'), regexp_match('x$y', 'x$y', 'b'), regexp_match('ab', '\(^a\)b', 'b'), regexp_match('ab', 'a\(b$\)', 'b'), regexp_match('a^', 'a^*', 'b');
+select regexp_match('ab cd', '\<cd\>', 'b'), regexp_match('a]b', '[]]', 'b'), regexp_match('a\b', '[\]b', 'b'), regexp_match('d', '\d', 'b'), regexp_match('.', '\.', 'b'), regexp_match('a1', '[[:digit:]]*$', 'b');
+select regexp_match('abab', '\(ab*\)*\1', 'b'), regexp_match('a^b', 'a\^b', 'b'), regexp_match('ABC', 'b', 'bi'), regexp_match('abc', '(?i)B', 'b'), regexp_match('a.c', 'a.c', 'bq'), regexp_match('axc', 'a.c', 'qb');
+select regexp_match('a', 'a\', 'b');
+select regexp_match('a', '\(a', 'b');
+select regexp_match('a', 'a\)', 'b');
+select regexp_match('d1', '\d', 'e'), regexp_match('a\b', '[\]b', 'e'), regexp_match('a{x', 'a{x', 'e'), regexp_match('aab', 'a{2}', 'e'), regexp_match('ab', '(a|b)+', 'e'), regexp_match('a+', 'a\+', 'e'), regexp_match('ab', 'a\b', 'e');
+select regexp_match('a', 'a*?', 'e');
+select regexp_match('a', '(?:a)', 'e');
+select regexp_match('a', 'a{1}?', 'e');
+select regexp_match('aa', '(?b)a\{2\}'), regexp_match('a+', '(?b)a+'), regexp_match('d', '(?e)\d'), regexp_match('a.c', '(?q)a.c'), regexp_match('1', '***:\d', 'b'), regexp_match('a.c', '***=a.c', 'e');
+select regexp_replace('a+b a+b', 'a+b', 'x', 'bg'), regexp_count('a|b|c', '|', 1, 'b'), regexp_split_to_array('a+b+c', '+', 'b');
