@@ -140,6 +140,11 @@ impl Both {
         self.theirs.clean();
         let (found, expected) = (self.ours.run(script), self.theirs.run(script));
         for ((text, found), expected) in script.iter().zip(&found).zip(&expected) {
+            // A domain whose check asks for the domain can't be used. PostgreSQL notices where it reads the check; Cohort, which may do so later,
+            // can't be compared from here on.
+            if expected.starts_with("54001") && found.is_empty() {
+                return Ok(());
+            }
             if found.get(..5) != expected.get(..5) {
                 let kind = format!("{:?} and {:?}", expected.get(..5), found.get(..5));
                 return Err(Wrong { kind, text: format!("{text}\nPostgreSQL: {expected}\nCohort:     {found}") });

@@ -60,6 +60,8 @@ pub struct Generator<'g> {
     /// Large tables that may still be read.
     pub(crate) large_left: usize,
     pub(crate) next_name: usize,
+    /// Whether the outermost query is cut into parts: no aggregate within a subquery may be one of it.
+    is_cut: bool,
     /// Values of parameters, if literals may become parameters.
     pub(crate) values: Option<Vec<Option<String>>>,
 }
@@ -76,6 +78,7 @@ impl<'g> Generator<'g> {
             depth: 0,
             large_left: 1,
             next_name: 0,
+            is_cut: false,
             values: has_parameters.then(Vec::new),
         }
     }
@@ -99,6 +102,7 @@ impl<'g> Generator<'g> {
 
     /// The parts of a query without WHERE.
     pub fn parts(mut self) -> Parts {
+        self.is_cut = true;
         let from = self.from();
         let targets = (0..self.choices.between(1, 3)).map(|_| self.distinct_target(2).0).collect();
         let aggregates = (0..self.choices.between(1, 2)).map(|_| self.mergeable_aggregate()).collect();
@@ -317,7 +321,10 @@ impl<'g> Generator<'g> {
         let template = *self.choices.of(&found);
         if self.depth > 0 && self.choices.chance(10) {
             // An aggregate of the query around it, or of its own if nothing is read.
-            return format!("(select {})", self.fill(template, 1));
+            let outermost = (self.is_cut && !self.scopes.is_empty()).then(|| self.scopes.remove(0));
+            let call = self.fill(template, 1);
+            outermost.into_iter().for_each(|scope| self.scopes.insert(0, scope));
+            return format!("(select {call})");
         }
         self.depth += 1;
         let from = self.from();
