@@ -64,3 +64,7 @@ select regexp_match('a', '(?:a)', 'e');
 select regexp_match('a', 'a{1}?', 'e');
 select regexp_match('aa', '(?b)a\{2\}'), regexp_match('a+', '(?b)a+'), regexp_match('d', '(?e)\d'), regexp_match('a.c', '(?q)a.c'), regexp_match('1', '***:\d', 'b'), regexp_match('a.c', '***=a.c', 'e');
 select regexp_replace('a+b a+b', 'a+b', 'x', 'bg'), regexp_count('a|b|c', '|', 1, 'b'), regexp_split_to_array('a+b+c', '+', 'b');
+select regexp_match('aab', '(?e)a{2}'), regexp_match('ab', '(?e)(a|b)+'), regexp_match('a{x', '(?e)a{x'), regexp_match('a\b', '(?e)[\]b'), regexp_match('a+', '(?e)a\+');
+select regexp_match('a', '(?e)a*?');
+select regexp_match('a', '(?e)(?:a)');
+select regexp_match('a', '(?e)a{1}?');
