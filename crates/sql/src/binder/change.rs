@@ -521,7 +521,7 @@ impl Binder<'_, '_> {
                     let predicate_holds = match (predicate, &filter) {
                         (None, _) => true,
                         (Some(predicate), Some(filter)) => super::implication::implies(filter, predicate),
-                        (Some(_), None) => false,
+                        (Some(predicate), None) => predicate.is_true(),
                     };
                     same_columns && same_expressions && predicate_holds
                 });

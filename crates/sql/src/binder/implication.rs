@@ -14,7 +14,9 @@ const ELEMENTS_MAX: usize = 100;
 /// Whether `predicate` is true of every row of which `filter` is, as far as can be seen at a glance. Both have been folded.
 pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
     // No condition at all makes sure of nothing, not even of what is true of each row.
-    same(filter, predicate) || !filter.is_true() && Condition::of(filter).implies(&Condition::of(predicate))
+    same(filter, predicate)
+        || predicate.is_true()
+        || !filter.is_true() && Condition::of(filter).implies(&Condition::of(predicate))
 }
 
 /// The parts of a condition. A list of constants is a condition for each of them.
@@ -220,7 +222,9 @@ fn order(filter: &Comparison<'_>, predicate: &Comparison<'_>) -> Option<Ordering
     if let (Some(filter), Some(predicate)) = (moment(filter), moment(predicate)) {
         return Some(filter.cmp(&predicate));
     }
-    let are_strings = strings(filter.type_oid) && strings(predicate.type_oid);
+    // Of other strings a comparison with a name has another collation.
+    let are_strings =
+        filter.operand.sql_type.oid == oids::NAME && strings(filter.type_oid) && strings(predicate.type_oid);
     if filter.type_oid != predicate.type_oid && !are_strings {
         return None;
     }
