@@ -369,6 +369,32 @@ const KINDS: &[Kind] = &[
         ],
     },
     Kind {
+        name: "rows in each other",
+        make: "create type c1 as (i int); create type c2 as (i int); create table r1 (i int); create table r2 (i int); \
+               create domain over_c2 as c2",
+        firsts: &[
+            "alter type c1 add attribute x c2",
+            "alter type c1 add attribute x c2[]",
+            "alter type c1 add attribute x over_c2",
+            "alter table r1 add column x r2",
+            "alter type c1 add attribute x r1",
+        ],
+        seconds: &[
+            "alter type c2 add attribute y c1",
+            "alter type c2 alter attribute i type c1[]",
+            "alter table r2 add column y r1",
+            "alter table r1 add column y c1",
+            "create type c3 as (a c1, b c2)",
+        ],
+        state: "select c.relname, attname, format_type(atttypid, atttypmod) from pg_attribute join pg_class c on c.oid = attrelid
+                where c.relname in ('c1', 'c2', 'c3', 'r1', 'r2') and attnum > 0 and not attisdropped order by 1, attnum",
+        clear: &[
+            "drop domain if exists over_c2 cascade",
+            "drop type if exists c1, c2, c3 cascade",
+            "drop table if exists r1, r2 cascade",
+        ],
+    },
+    Kind {
         name: "names of truncated tables",
         make: "create table tr (a int); create table trn (a int); insert into tr values (1); insert into trn values (2); \
                create or replace function rows_in(name text) returns text language plpgsql as \

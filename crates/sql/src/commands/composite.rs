@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 use engine::catalog::{Catalog, CustomDef, Object};
 
 use super::column;
@@ -210,9 +211,27 @@ fn check_type(ddl: &Ddl<'_>, composite: &Composite, name: &str, sql_type: SqlTyp
     refuse_member_of_itself(ddl, composite.def.oid, &composite.def.name, sql_type.oid)
 }
 
-/// 42P16 for an attribute or column of type `member` in the row type `oid`, if that has rows of the row type in it.
+/// 42P16 for an attribute or column of type `member` in the row type `oid`, if that has rows of the row type in it. The row types in
+/// `member` are held until the transaction ends, so that none of them gets rows of this one meanwhile.
 pub(super) fn refuse_member_of_itself(ddl: &Ddl<'_>, oid: Oid, name: &str, member: Oid) -> Result<()> {
-    if reshape::holds(&ddl.view(), member, oid) { Err(member_of_itself(name)) } else { Ok(()) }
+    let mut held = Vec::new();
+    loop {
+        let found = reshape::row_types_in(&ddl.view(), member);
+        if found.contains(&oid) {
+            return Err(member_of_itself(name));
+        }
+        let new: Vec<Oid> = found.into_iter().filter(|found| !held.contains(found)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        for row_type in &new {
+            match ddl.catalog().table(*row_type) {
+                Some(_) => ddl.lock(*row_type, LockMode::AccessShare)?,
+                None => ddl.hold(*row_type, LockMode::AccessShare)?,
+            }
+        }
+        held.extend(new);
+    }
 }
 
 fn member_of_itself(name: &str) -> Error {

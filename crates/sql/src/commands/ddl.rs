@@ -1,11 +1,13 @@
 //! What all statements that change the catalog have in common.
 
 use std::cell::{Ref, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, SqlState, sqlstate};
 use engine::catalog::{
-    BOOTSTRAP_ROLE, Catalog, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence, Relation, TableDef,
+    BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence,
+    Relation, TableDef,
 };
 use engine::{LockMode, Table, WaitPolicy};
 
@@ -21,7 +23,7 @@ use crate::plan::Expr;
 use crate::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, new_run};
-use crate::tree::{self, Location, Name, QualifiedName, RoleName, TablePersistence, TypeName};
+use crate::tree::{self, Location, Name, QualifiedName, RoleName, Statement, TablePersistence, TypeName};
 use crate::types::SqlType;
 
 /// The lock on an object whose description or privileges change.
@@ -43,11 +45,13 @@ pub(super) struct Ddl<'a> {
     pub target: Option<Oid>,
     /// The privileges that evaluating needs of the expressions bound so far.
     needed: RefCell<Vec<Access>>,
+    /// The statement that runs, if what it may do depends on the role: asked again after each wait for what it names.
+    checked: Option<Rc<Statement>>,
 }
 
 impl<'a> Ddl<'a> {
     pub fn new(state: &'a SessionState, text: &'a Arc<str>, client: &'a mut dyn Client) -> Ddl<'a> {
-        Ddl { state, text, client, may_end_transaction: false, target: None, needed: RefCell::default() }
+        Ddl { state, text, client, may_end_transaction: false, target: None, needed: RefCell::default(), checked: None }
     }
 
     /// The engine's session.
@@ -113,7 +117,13 @@ impl<'a> Ddl<'a> {
     pub fn replace(&self, object: impl Into<Object>) -> Result<()> {
         let object = object.into();
         if let Object::Table(table) = &object {
-            for column in table.columns.iter().filter(|column| !column.dropped) {
+            let old = self.catalog().table(table.oid).cloned();
+            let was_there = |place: usize, column: &ColumnDef| {
+                let old = old.as_ref().and_then(|old| old.columns.get(place));
+                old.is_some_and(|old| !old.dropped && old.type_oid == column.type_oid)
+            };
+            let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+            for (_, column) in columns.filter(|(place, column)| !was_there(*place, column)) {
                 super::composite::refuse_member_of_itself(self, table.oid, &table.name, column.type_oid)?;
             }
         }
@@ -145,6 +155,28 @@ impl<'a> Ddl<'a> {
         Ok(())
     }
 
+    /// 42501 if the role may not run the statement. It is asked again whenever a name has been waited for: the name may have come to mean
+    /// another object, or the role may have lost its rights.
+    pub fn check_rights(&mut self, statement: &Statement) -> Result<()> {
+        super::ownership::check(self, statement)?;
+        self.checked = (!self.state.is_superuser()).then(|| Rc::new(statement.clone()));
+        Ok(())
+    }
+
+    /// For a statement within another one: what is checked for the other one, which it gets back by [`Ddl::give_checked`].
+    pub fn take_checked(&mut self) -> Option<Rc<Statement>> {
+        self.checked.take()
+    }
+
+    /// See [`Ddl::take_checked`].
+    pub fn give_checked(&mut self, checked: Option<Rc<Statement>>) {
+        self.checked = checked;
+    }
+
+    fn check_rights_again(&self) -> Result<()> {
+        self.checked.as_ref().map_or(Ok(()), |statement| super::ownership::check(self, statement))
+    }
+
     /// Looks an object up and locks its description until the transaction ends. After the lock is granted it looks again, because
     /// another transaction may have changed or dropped the object meanwhile.
     ///
@@ -161,6 +193,7 @@ impl<'a> Ddl<'a> {
             self.hold(oid, mode)?;
             let again = find()?;
             if oid_of(&again) == Some(oid) {
+                self.check_rights_again()?;
                 return Ok(again);
             }
             found = again;
@@ -598,6 +631,7 @@ impl<'a> Ddl<'a> {
             self.lock(oid, mode)?;
             let again = self.find(name)?;
             if again.as_ref().and_then(Found::oid) == Some(oid) {
+                self.check_rights_again()?;
                 return Ok(again);
             }
             found = again;

@@ -406,10 +406,17 @@ pub fn lock(state: &SessionState, lock: &LockTable, client: &mut dyn Client) -> 
         .copied()
         .ok_or_else(|| Error::internal(format!("lock mode {} does not exist", lock.mode)))?;
     for name in &lock.tables {
-        refuse_lock(state, name)?;
-        let table = super::find_table(state, name)?;
-        let text = Arc::from("");
-        lock_one(&Ddl::new(state, &text, client), &table, (mode, lock.nowait), state.acting_role().oid)?;
+        let mut locked = None;
+        // Until the name means what is locked, and the role still has the right to lock it.
+        loop {
+            refuse_lock(state, name)?;
+            let table = super::find_table(state, name)?;
+            let text = Arc::from("");
+            lock_one(&Ddl::new(state, &text, client), &table, (mode, lock.nowait), state.acting_role().oid)?;
+            if locked.replace(table.oid) == Some(table.oid) {
+                break;
+            }
+        }
     }
     Ok(UtilityOutput::tag("LOCK TABLE"))
 }

@@ -357,7 +357,10 @@ fn definition_tag(statement: &Statement) -> Option<String> {
 /// Runs a statement within CREATE SCHEMA.
 fn run_definition(ddl: &mut ddl::Ddl<'_>, statement: &Statement) -> Result<UtilityOutput> {
     let planned = plan_inner(ddl.state, ddl.text, statement, &[])?;
-    define(ddl, statement, &planned, &[])
+    let around = ddl.take_checked();
+    let result = define(ddl, statement, &planned, &[]);
+    ddl.give_checked(around);
+    result
 }
 
 /// Runs a statement that makes, changes or drops objects, or calls them. Definitions bind what is stored, and views that are
@@ -381,7 +384,7 @@ fn define_here(
     planned: &Planned,
     parameters: &[Value],
 ) -> Result<UtilityOutput> {
-    ownership::check(ddl, statement)?;
+    ddl.check_rights(statement)?;
     match statement {
         Statement::CreateTable(create) => create_table::create(ddl, create),
         Statement::CreateTableAs(create) => {

@@ -158,6 +158,7 @@ fn object_or_part(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
     }
     match ddl.find(&named.name)? {
         Some(Found::Table(table)) => require_owner_as(ddl, table.oid, format!("relation {}", table.name)),
+        Some(Found::Composite(def)) => require_owner_as(ddl, def.oid, format!("relation {}", def.name)),
         _ => object(ddl, named),
     }
 }
@@ -181,7 +182,8 @@ fn becomes_owner(ddl: &Ddl<'_>, name: &RoleName, schema: Option<Oid>) -> Result<
     Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be member of role \"{shown}\"")))
 }
 
-fn require_owner(ddl: &Ddl<'_>, oid: Oid) -> Result<()> {
+/// 42501 unless the role owns the object.
+pub(super) fn require_owner(ddl: &Ddl<'_>, oid: Oid) -> Result<()> {
     let described = Subject::find(&ddl.catalog(), oid).map_or_else(|| format!("object {oid}"), |found| found.described);
     require_owner_as(ddl, oid, described)
 }
@@ -232,7 +234,7 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
             }
             Err(_) => Ok(()),
         },
-        ObjectKind::Type | ObjectKind::Domain => of_type(ddl, &named.name),
+        ObjectKind::Type | ObjectKind::Domain | ObjectKind::DomainConstraint => of_type(ddl, &named.name),
         ObjectKind::Attribute => attribute_owner(ddl, &named.name),
         // Asked where the role is at hand.
         ObjectKind::Role => Ok(()),

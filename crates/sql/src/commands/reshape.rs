@@ -146,36 +146,43 @@ fn fields_of(view: &CatalogView, oid: Oid) -> Option<Arc<RecordShape>> {
     }
 }
 
-/// Whether values of type `oid` have rows of the row type `wanted` in them.
-pub(super) fn holds(view: &CatalogView, oid: Oid, wanted: Oid) -> bool {
+/// The row types that values of type `oid` have rows of, however deep; a row type itself among them.
+pub(super) fn row_types_in(view: &CatalogView, oid: Oid) -> Vec<Oid> {
     /// `seen`: the types that have been looked at, of which one might name another in a circle.
-    fn look(view: &CatalogView, oid: Oid, wanted: Oid, seen: &mut Vec<Oid>) -> bool {
+    fn look(view: &CatalogView, oid: Oid, seen: &mut Vec<Oid>) {
         if oid < Oid::FIRST_NORMAL {
-            return false;
+            return;
         }
         let oid = under(view, oid);
         if let Some(element) = element_of_array(oid) {
-            return look(view, element, wanted, seen);
+            return look(view, element, seen);
         }
-        if oid == wanted {
-            return true;
+        if let Some(shape) = fields_of(view, oid).filter(|_| !seen.contains(&oid)) {
+            seen.push(oid);
+            shape.fields.iter().for_each(|(_, field)| look(view, field.oid, seen));
         }
-        if seen.contains(&oid) {
-            return false;
-        }
-        seen.push(oid);
-        fields_of(view, oid)
-            .is_some_and(|shape| shape.fields.iter().any(|(_, field)| look(view, field.oid, wanted, seen)))
     }
-    look(view, oid, wanted, &mut Vec::new())
+    let mut seen = Vec::new();
+    look(view, oid, &mut seen);
+    seen
+}
+
+/// Whether values of type `oid` have rows of the row type `wanted` in them.
+fn holds(view: &CatalogView, oid: Oid, wanted: Oid) -> bool {
+    row_types_in(view, oid).contains(&wanted)
 }
 
 /// The column that stores a row type, as messages name it: `t.c`. What PostgreSQL would come upon first: arrays before what has the
 /// type itself, and of these the oldest.
 pub(super) fn storing_column(ddl: &Ddl<'_>, type_oid: Oid) -> Option<String> {
-    fn user(view: &CatalogView, catalog: &Catalog, wanted: Oid) -> Option<String> {
+    /// `seen`: the types that have been looked at, of which one might have another in it in a circle.
+    fn user(view: &CatalogView, catalog: &Catalog, wanted: Oid, seen: &mut Vec<Oid>) -> Option<String> {
+        if seen.contains(&wanted) {
+            return None;
+        }
+        seen.push(wanted);
         if element_of_array(wanted).is_none()
-            && let Some(found) = user(view, catalog, array_of(wanted))
+            && let Some(found) = user(view, catalog, array_of(wanted), seen)
         {
             return Some(found);
         }
@@ -186,20 +193,20 @@ pub(super) fn storing_column(ddl: &Ddl<'_>, type_oid: Oid) -> Option<String> {
                 let column = table.columns.iter().find(|column| !column.dropped && column.type_oid == wanted)?;
                 match table.kind.has_storage() {
                     true => Some(format!("{}.{}", table.name, column.name)),
-                    false => user(view, catalog, oid),
+                    false => user(view, catalog, oid, seen),
                 }
             }
             Object::Custom(_) => match &view.user_type(oid)?.kind {
-                UserTypeKind::Domain(base) if base.oid == wanted => user(view, catalog, oid),
+                UserTypeKind::Domain(base) if base.oid == wanted => user(view, catalog, oid, seen),
                 UserTypeKind::Composite(shape) if shape.fields.iter().any(|(_, field)| field.oid == wanted) => {
-                    user(view, catalog, oid)
+                    user(view, catalog, oid, seen)
                 }
                 _ => None,
             },
             _ => None,
         })
     }
-    user(&ddl.view(), &ddl.catalog(), type_oid)
+    user(&ddl.view(), &ddl.catalog(), type_oid, &mut Vec::new())
 }
 
 /// 0A000 if a table stores rows of this table's row type.

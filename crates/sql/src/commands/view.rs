@@ -13,6 +13,7 @@ use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope}
 use super::ddl::Ddl;
 use super::dependencies::hold_named;
 use super::options::{self, OptionsOf};
+use super::ownership::require_owner;
 use super::stored_query::{StoredQuery, check_text};
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
@@ -93,6 +94,8 @@ fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput>
     let Some(old) = catalog.table(old).filter(|old| old.kind == RelationKind::View) else {
         return Err(not_a_view(&view.name));
     };
+    // It may have been made while its name was waited for.
+    require_owner(ddl, old.oid)?;
     let refused = |message: String| Error::new(sqlstate::INVALID_TABLE_DEFINITION, message);
     if view.columns.len() < old.columns.len() {
         return Err(refused("cannot drop columns from view".to_owned()));

@@ -1,0 +1,26 @@
+-- Parts of an object belong to its owner.
+create role of_parts;
+create domain d as int constraint positive check (value > 0);
+create type c as (a int);
+create table t (a int constraint above check (a > 0));
+create view v as select a from t;
+create index t_i on t (a);
+create sequence s;
+grant all on schema public to of_parts;
+set role of_parts;
+alter domain d rename constraint positive to p;
+comment on column c.a is 'x';
+comment on column t.a is 'x';
+comment on column v.a is 'x';
+comment on constraint above on t is 'x';
+alter table t rename constraint above to b;
+alter view v rename column a to b;
+comment on index t_i is 'x';
+comment on sequence s is 'x';
+alter type c rename attribute a to b;
+alter domain d validate constraint positive;
+alter domain d drop constraint positive;
+reset role;
+select conname from pg_constraint where conname in ('positive', 'p', 'above', 'b') order by 1;
+drop owned by of_parts;
+drop role of_parts;
