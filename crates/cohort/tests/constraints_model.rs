@@ -101,6 +101,8 @@ struct Run {
     tables: Vec<String>,
     /// Whether a server has closed the connection.
     is_broken: bool,
+    /// Whether the servers can't be compared any longer.
+    is_over: bool,
 }
 
 /// The servers' answers where they differ.
@@ -178,6 +180,7 @@ impl Run {
             saved: Vec::new(),
             tables: Vec::new(),
             is_broken: false,
+            is_over: false,
         }
     }
 
@@ -204,6 +207,12 @@ impl Run {
 
     fn take(&mut self, step: &Step) -> Result<(), Difference> {
         let (expected, found) = self.both(&step.text, &step.input);
+        // A function's expression that was planned in this session before a column got another type: PostgreSQL keeps to the old type and
+        // fails until the session ends, Cohort plans it anew.
+        if expected.contains("does not match that when preparing the plan") {
+            self.is_over = true;
+            return Ok(());
+        }
         let has_failed = is_error(&expected);
         let rest = match expected.lines().last() {
             Some("ready, idle") => Rest::Idle,
@@ -298,6 +307,9 @@ fn run(servers: Servers<'_>, seed: u64) -> Option<(Vec<Step>, Difference)> {
             run.end();
             return Some((taken, difference));
         }
+        if run.is_over {
+            break;
+        }
     }
     run.end();
     None
@@ -315,6 +327,9 @@ fn run_again(servers: Servers<'_>, steps: &[Step]) -> Option<(usize, Difference)
         if let Err(difference) = run.take(step) {
             run.end();
             return Some((place + 1, difference));
+        }
+        if run.is_over {
+            break;
         }
     }
     run.end();
