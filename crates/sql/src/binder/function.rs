@@ -202,8 +202,11 @@ impl Binder<'_, '_> {
 
     /// The type of an ordered-set aggregate's aggregated argument, which stands in its ORDER BY.
     fn sort_type(&mut self, sort: &SortBy) -> Result<SqlType> {
-        // It is bound again when the call is put together: binding has no effects but counting subqueries.
-        Ok(self.expr(&sort.expr)?.sql_type)
+        // It is bound again when the call is put together: binding has no effects but counting subqueries, and uses of parameters.
+        let uses = self.parameters.uses();
+        let bound = self.expr(&sort.expr)?;
+        self.parameters.set_uses(uses);
+        Ok(bound.sql_type)
     }
 
     /// What only aggregates take.

@@ -72,6 +72,16 @@ impl Parameters {
         *slot
     }
 
+    /// The uses of parameters without a type so far, for [`Parameters::set_uses`].
+    pub(super) fn uses(&self) -> Vec<(u32, Location)> {
+        self.untyped_uses.clone()
+    }
+
+    /// Forgets the uses since `uses` were all, by an expression that will be bound again.
+    pub(super) fn set_uses(&mut self, uses: Vec<(u32, Location)>) {
+        self.untyped_uses = uses;
+    }
+
     /// Parameter `number` (from 1) stands where a value of type `target` is expected, and nothing else is done with it.
     ///
     /// # Errors

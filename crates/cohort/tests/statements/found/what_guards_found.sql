@@ -68,3 +68,13 @@ select regexp_match('aab', '(?e)a{2}'), regexp_match('ab', '(?e)(a|b)+'), regexp
 select regexp_match('a', '(?e)a*?');
 select regexp_match('a', '(?e)(?:a)');
 select regexp_match('a', '(?e)a{1}?');
+-- A parameter that WITHIN GROUP orders by takes the aggregate's type.
+prepare w1 as select percentile_cont(0.5) within group (order by $1);
+execute w1 (3);
+prepare w2 as select percentile_cont($2) within group (order by $1) from generate_series(1, 3);
+execute w2 (3, 0.5);
+prepare w3 as select percentile_cont(0.5) within group (order by $1 + 1::int), percentile_cont(array[0.5]) within group (order by $2);
+execute w3 (1, 2);
+prepare w4 as select percentile_disc(0.5) within group (order by $1);
+prepare w5 as select rank($1) within group (order by $2);
+select name, parameter_types from pg_prepared_statements order by name;
