@@ -248,7 +248,11 @@ impl Binder<'_, '_> {
                 }
                 // The first sort keys must be these expressions, in any order.
                 let leading = order.iter().take_while(|item| on.contains(&item.target)).count();
-                let later = order.iter().skip(leading).position(|item| on.contains(&item.target));
+                // A key that sorting begins with may come again, and sorts nothing then.
+                let is_late = |item: &OrderItem| {
+                    on.contains(&item.target) && order[..leading].iter().all(|first| first.target != item.target)
+                };
+                let later = order.iter().skip(leading).position(is_late);
                 if later.is_some() || (leading < on.len() && leading < order.len()) {
                     // The culprit is the expression that sorting does not begin with.
                     let culprit = match later {
