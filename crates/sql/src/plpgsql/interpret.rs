@@ -776,13 +776,14 @@ fn run_into(
 ) -> Result<()> {
     let statement: &RunFor<'_> = &statement;
     let (mut columns, mut first, mut count) = (Columns::new(), None::<Vec<Value>>, 0u64);
-    let modifies = std::cell::Cell::new(false);
+    let (modifies, gives_rows) = (std::cell::Cell::new(false), std::cell::Cell::new(true));
     statement(
         frame,
         run,
         &mut |planned| {
             columns = columns_of(planned);
             use crate::plan::Command;
+            gives_rows.set(!planned.statement.columns.is_empty() || planned.statement.command == Command::Select);
             modifies.set(!matches!(planned.statement.command, Command::Select | Command::Utility));
             Ok(())
         },
@@ -796,6 +797,9 @@ fn run_into(
             Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         },
     )?;
+    if is_dynamic && !gives_rows.get() {
+        return Err(Error::new(sqlstate::SYNTAX_ERROR, "INTO used with a command that cannot return data"));
+    }
     if strict || modifies.get() && !is_dynamic {
         if count == 0 && strict {
             return Err(Error::new(sqlstate::NO_DATA_FOUND, "query returned no rows"));

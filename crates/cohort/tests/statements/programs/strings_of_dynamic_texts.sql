@@ -26,3 +26,15 @@ set standard_conforming_strings = on;
 select run($q$select 'a\'$q$);
 select run($q$select length('a\\b')$q$);
 select calls();
+-- INTO wants a command that gives rows.
+do $$ declare r text; begin execute 'create table made (a int)' into r; end $$;
+do $$ declare r text; begin execute 'insert into own values (1)' into r; end $$;
+do $$ declare r text; begin execute 'insert into own values (1) returning a' into r; raise notice '%', r; end $$;
+do $$ declare r text; begin execute 'set work_mem = 1000' into r; end $$;
+do $$ declare r text; begin execute 'show work_mem' into r; raise notice '%', r is null; end $$;
+do $$ declare r text; begin execute 'drop table missing' into r; end $$;
+do $$ declare r text; begin execute 'delete from own where false' into strict r; end $$;
+do $$ declare r record; begin execute 'select from own' into r; raise notice '%', r is null; end $$;
+do $$ declare r text; begin execute 'select 1; insert into own values (9)' into r; end $$;
+do $$ declare r text; begin execute 'insert into own values (9); select 1' into r; raise notice '%', r; end $$;
+select to_regclass('made'), count(*) from own;
