@@ -1,9 +1,10 @@
 //! REASSIGN OWNED and DROP OWNED.
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::LockMode;
 use engine::catalog::{BOOTSTRAP_ROLE, Object};
 
-use super::ddl::Ddl;
+use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl};
 use super::dependencies::{Node, drop_all};
 use super::{default_privileges, grant, rename};
 use crate::catalogs::DATABASE_OID;
@@ -16,7 +17,7 @@ pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -
     let roles = owners(ddl, roles, "reassign", "reassign ownership of objects")?;
     let new = member(ddl, new_role, "reassign")?;
     for role in roles {
-        for oid in owned_by(ddl, role) {
+        for oid in hold_owned(ddl, &[role], CHANGE_LOCK)? {
             rename::set_owner(ddl, oid, new)?;
         }
     }
@@ -27,7 +28,7 @@ pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -
 pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Result<UtilityOutput> {
     let roles = owners(ddl, roles, "drop", "drop objects")?;
     // The database stays.
-    let owned = roles.iter().flat_map(|role| owned_by(ddl, *role)).filter(|oid| *oid != DATABASE_OID);
+    let owned = hold_owned(ddl, &roles, DROP_LOCK)?.into_iter().filter(|oid| *oid != DATABASE_OID);
     let targets: Vec<Node> = owned.map(Node::Object).collect();
     let roles_named = roles.clone();
     for role in roles {
@@ -69,6 +70,26 @@ fn member(ddl: &Ddl<'_>, role: &RoleName, verb: &str) -> Result<Oid> {
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
     }
     Ok(oid)
+}
+
+/// The objects that the roles own, locked until the transaction ends. Another transaction may give one away during the wait for its lock.
+fn hold_owned(ddl: &Ddl<'_>, roles: &[Oid], mode: LockMode) -> Result<Vec<Oid>> {
+    let mut held = Vec::new();
+    loop {
+        let owned: Vec<Oid> = roles.iter().flat_map(|role| owned_by(ddl, *role)).collect();
+        let new: Vec<Oid> = owned.iter().copied().filter(|oid| !held.contains(oid)).collect();
+        if new.is_empty() {
+            return Ok(owned);
+        }
+        for oid in &new {
+            sync::yield_point()?;
+            match ddl.catalog().object(*oid) {
+                Some(Object::Table(_) | Object::Sequence(_)) => ddl.lock(*oid, LockMode::AccessExclusive)?,
+                _ => ddl.hold(*oid, mode)?,
+            }
+        }
+        held.extend(new);
+    }
 }
 
 /// What a role owns; a table's own sequences go with it.
