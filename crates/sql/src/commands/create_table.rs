@@ -13,7 +13,9 @@ use engine::catalog::{
 
 use super::column::{self, Counted, NewColumn, check_type};
 use super::ddl::{Ddl, Found};
+use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
+use super::stored_expression::for_each_of_table;
 use super::{constraint, index, names};
 use crate::catalogs::user_types::composite_fields;
 use crate::privileges::Privileges;
@@ -234,7 +236,7 @@ impl Parts {
         let model = match found? {
             Found::Table(table) => {
                 ddl.state.require(table.oid, Privileges::SELECT)?;
-                table
+                hold_texts_of(ddl, table)?
             }
             Found::Composite(def) => {
                 ddl.require_type(def.oid)?;
@@ -244,7 +246,7 @@ impl Parts {
                 return Ok(());
             }
             Found::System(_) => {
-                let model = crate::catalogs::system_table_named(name.schema.as_deref(), &name.name);
+                let model = ddl.view().system_table(name.schema.as_deref(), &name.name);
                 if let Some(model) = &model {
                     for column in &model.columns {
                         self.add_typed(ddl, &column.name, column.sql_type)?;
@@ -620,4 +622,18 @@ pub(super) fn plain_table(
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
     }
     Ok(table)
+}
+
+/// The table as it is when what its texts name is held: they are copied to another table.
+fn hold_texts_of(ddl: &Ddl<'_>, mut table: Arc<TableDef>) -> Result<Arc<TableDef>> {
+    loop {
+        let mut expressions = Vec::new();
+        for_each_of_table(ddl, &table, &mut |_, expr| expressions.push(expr))?;
+        expressions.iter().try_for_each(|expr| hold_named_in(ddl, expr))?;
+        let now = ddl.table(table.oid)?;
+        if now == table {
+            return Ok(now);
+        }
+        table = now;
+    }
 }

@@ -1,6 +1,6 @@
 //! What all statements that change the catalog have in common.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -45,8 +45,8 @@ pub(super) struct Ddl<'a> {
     pub target: Option<Oid>,
     /// The privileges that evaluating needs of the expressions bound so far.
     needed: RefCell<Vec<Access>>,
-    /// The statement that runs, if what it may do depends on the role: asked again after each wait for what it names.
-    checked: Option<Rc<Statement>>,
+    /// The running statement, unless a superuser runs it, and the catalog's version when its rights were checked.
+    checked: Option<(Rc<Statement>, Cell<u64>)>,
 }
 
 impl<'a> Ddl<'a> {
@@ -155,26 +155,27 @@ impl<'a> Ddl<'a> {
         Ok(())
     }
 
-    /// 42501 if the role may not run the statement. It is asked again whenever a name has been waited for: the name may have come to mean
-    /// another object, or the role may have lost its rights.
+    /// 42501 if the role may not run the statement. `find_held` and `find_locked` check it again if another transaction has changed the
+    /// catalog meanwhile: a name may mean another object then, and the role may have lost its rights.
     pub fn check_rights(&mut self, statement: &Statement) -> Result<()> {
+        let version = Cell::new(self.engine().catalog_version());
         super::ownership::check(self, statement)?;
-        self.checked = (!self.state.is_superuser()).then(|| Rc::new(statement.clone()));
+        self.checked = (!self.state.is_superuser()).then(|| (Rc::new(statement.clone()), version));
         Ok(())
     }
 
-    /// For a statement within another one: what is checked for the other one, which it gets back by [`Ddl::give_checked`].
-    pub fn take_checked(&mut self) -> Option<Rc<Statement>> {
-        self.checked.take()
-    }
-
-    /// See [`Ddl::take_checked`].
-    pub fn give_checked(&mut self, checked: Option<Rc<Statement>>) {
+    /// Runs `work`, which checks the rights of a statement within this one.
+    pub fn within<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let checked = self.checked.take();
+        let result = work(self);
         self.checked = checked;
+        result
     }
 
     fn check_rights_again(&self) -> Result<()> {
-        self.checked.as_ref().map_or(Ok(()), |statement| super::ownership::check(self, statement))
+        let Some((statement, version)) = &self.checked else { return Ok(()) };
+        let now = self.engine().catalog_version();
+        if version.replace(now) == now { Ok(()) } else { super::ownership::check(self, statement) }
     }
 
     /// Looks an object up and locks its description until the transaction ends. After the lock is granted it looks again, because
@@ -318,9 +319,21 @@ impl<'a> Ddl<'a> {
     /// # Errors
     /// 42501 without USAGE of it
     pub fn usable_type(&self, name: &TypeName) -> Result<SqlType> {
-        let sql_type = self.bind_named(|context| named_type(context, name))?;
-        self.require_type(sql_type.oid)?;
-        Ok(sql_type)
+        let mut held = None;
+        loop {
+            let sql_type = self.bind_named(|context| named_type(context, name))?;
+            self.require_type(sql_type.oid)?;
+            let oid = user_types::element_of_array(sql_type.oid).unwrap_or(sql_type.oid);
+            if oid < Oid::FIRST_NORMAL || held == Some(oid) {
+                return Ok(sql_type);
+            }
+            // Nobody drops it until the transaction ends. Another transaction may have done so while this one waited.
+            match self.catalog().table(oid) {
+                Some(_) => self.lock(oid, LockMode::AccessShare)?,
+                None => self.hold(oid, LockMode::AccessShare)?,
+            }
+            held = Some(oid);
+        }
     }
 
     /// 42501 without USAGE of a type, or of the type of an array's elements.
@@ -617,9 +630,7 @@ impl<'a> Ddl<'a> {
         Ok(match view.relation_or_type(schema, &name.name) {
             Some(Ok(found)) => Some(Found::of(found)),
             Some(Err(composite)) => Some(Found::Composite(Arc::clone(composite))),
-            None => {
-                crate::catalogs::system_table_named(schema, &name.name).map(|system| Found::System(system.name.clone()))
-            }
+            None => view.system_table(schema, &name.name).map(|system| Found::System(system.name.clone())),
         })
     }
 

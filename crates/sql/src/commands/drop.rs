@@ -204,7 +204,7 @@ fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
     }
     match hold_function(ddl, object, DROP_LOCK) {
         Ok(function) => Ok(Some(function.oid)),
-        // The type of an argument, or its schema.
+        // An argument's type or its schema does not exist.
         Err(error)
             if drop.if_exists
                 && matches!(error.sqlstate(), sqlstate::UNDEFINED_OBJECT | sqlstate::INVALID_SCHEMA_NAME) =>
@@ -239,7 +239,7 @@ fn builtin_function(ddl: &Ddl<'_>, object: &ObjectName) -> Option<String> {
     let found = builtin_functions(ddl, object);
     let (oid, _) = match &object.arguments {
         Some(arguments) => {
-            // The search for the user's functions tells of a type that does not exist.
+            // A missing type is reported later, by the search among the user's functions.
             let wanted = arguments.iter().map(|name| Ok(ddl.type_of(name)?.oid)).collect::<Result<Vec<Oid>>>().ok()?;
             found.into_iter().find(|(_, arguments)| *arguments == wanted)?
         }

@@ -301,8 +301,8 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     Ok(UtilityOutput::tag("TRUNCATE TABLE"))
 }
 
-/// The tables that a TRUNCATE empties, and their numbers in order, all of them locked. Names are looked up again until nothing has
-/// changed while the locks were waited for.
+/// Finds and locks the tables that TRUNCATE empties. Also returns their sorted oids. Names are looked up again until nothing has changed
+/// during the wait for the locks.
 fn truncated_tables(
     state: &SessionState,
     truncate: &Truncate,
@@ -407,7 +407,7 @@ pub fn lock(state: &SessionState, lock: &LockTable, client: &mut dyn Client) -> 
         .ok_or_else(|| Error::internal(format!("lock mode {} does not exist", lock.mode)))?;
     for name in &lock.tables {
         let mut locked = None;
-        // Until the name means what is locked, and the role still has the right to lock it.
+        // Repeated until the name means the locked table. The rights are checked each time.
         loop {
             refuse_lock(state, name)?;
             let table = super::find_table(state, name)?;

@@ -357,10 +357,7 @@ fn definition_tag(statement: &Statement) -> Option<String> {
 /// Runs a statement within CREATE SCHEMA.
 fn run_definition(ddl: &mut ddl::Ddl<'_>, statement: &Statement) -> Result<UtilityOutput> {
     let planned = plan_inner(ddl.state, ddl.text, statement, &[])?;
-    let around = ddl.take_checked();
-    let result = define(ddl, statement, &planned, &[]);
-    ddl.give_checked(around);
-    result
+    ddl.within(|ddl| define(ddl, statement, &planned, &[]))
 }
 
 /// Runs a statement that makes, changes or drops objects, or calls them. Definitions bind what is stored, and views that are

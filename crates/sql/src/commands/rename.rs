@@ -15,7 +15,7 @@ use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, sys
 use super::dependencies::Renaming;
 use super::drop::{hold_function, hold_schema};
 use super::index::is_system_column;
-use super::restate::{Restatement, naming, naming_column};
+use super::restate::{naming, naming_column};
 use super::role::hold_role;
 use crate::catalogs::{DATABASE_OID, class, user_types};
 use crate::privileges;
@@ -143,7 +143,7 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
     if matches!(found, Found::Table(_)) && user_types::plainly_named(&ddl.catalog(), schema, new).is_some() {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
-    let naming = naming_relation(ddl, &found)?;
+    let naming = naming(ddl, &Renaming::of_object(ddl, found.oid().unwrap_or(Oid::INVALID)))?;
     match found {
         Found::Table(table) => ddl.replace(TableDef { name: new.to_string(), ..(*table).clone() })?,
         Found::Sequence(sequence) => ddl.replace(SequenceDef { name: new.to_string(), ..(*sequence).clone() })?,
@@ -152,11 +152,6 @@ fn rename_relation(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_exists
         Found::System(name) => return Err(system_refusal(&name)),
     }
     naming.store(ddl)
-}
-
-/// What names a relation, or the type of its rows.
-fn naming_relation(ddl: &Ddl<'_>, found: &Found) -> Result<Restatement> {
-    naming(ddl, &Renaming::of_object(ddl, found.oid().unwrap_or(Oid::INVALID)))
 }
 
 /// An index and the constraint it belongs to are called the same.
@@ -354,7 +349,9 @@ fn move_relation(ddl: &mut Ddl<'_>, found: &Found, new: &Name) -> Result<()> {
         let message = format!("relation \"{}\" already exists in schema \"{new}\"", found.name());
         return Err(Error::new(sqlstate::DUPLICATE_TABLE, message));
     }
-    let naming = naming_relation(ddl, found)?;
+    let is_owned = |sequence: &&Arc<SequenceDef>| sequence.owned_by.is_some_and(|(table, _)| table == oid);
+    let moved = catalog.sequences().filter(is_owned).map(|sequence| sequence.oid).chain([oid]).collect();
+    let naming = naming(ddl, &Renaming::of_objects(ddl, moved))?;
     match found {
         Found::Table(table) => {
             ddl.replace(TableDef { schema, ..(**table).clone() })?;

@@ -14,8 +14,7 @@ use super::stored_query::{StoredQueries, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
 use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
-use crate::plan::{Expr, ExprKind, FunctionTarget};
-use crate::types::names_something;
+use crate::plan::Expr;
 
 /// Expressions and queries on their way from one text to the next.
 pub(super) struct Restatement {
@@ -23,7 +22,7 @@ pub(super) struct Restatement {
     queries: StoredQueries,
 }
 
-/// What names a column of a table that is going to be called otherwise.
+/// The stored texts that name a column which is about to be renamed.
 pub(super) fn naming_column(ddl: &Ddl<'_>, table: &Arc<TableDef>, column: &str) -> Result<Restatement> {
     // Elsewhere, fields of the table's rows may be named.
     let mut restatement = naming(ddl, &Renaming::of_columns(ddl, table.oid, &[column]))?;
@@ -36,27 +35,17 @@ pub(super) fn naming_column(ddl: &Ddl<'_>, table: &Arc<TableDef>, column: &str) 
     Ok(restatement)
 }
 
-/// What names a thing that is going to be called otherwise, outside of its table's columns. It is locked until the transaction ends; the
-/// caller has locked the thing.
+/// The stored texts that name an object which is about to be renamed. Their holders are locked until the transaction ends. The caller has
+/// locked the object.
 pub(super) fn naming(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<Restatement> {
     let queries = stored_queries(ddl, renaming)?;
-    let view = ddl.view();
     let mut expressions = Vec::new();
     for_each_naming(ddl, &|text| renaming.may_be_named_in(text), &mut |place, expr| {
-        if expr.any(&|inner| names_object(inner, &view)) {
+        if renaming.is_named_in(&expr) {
             expressions.push((place, expr));
         }
     })?;
     Ok(Restatement { expressions, queries })
-}
-
-fn names_object(expr: &Expr, view: &crate::session::CatalogView) -> bool {
-    match &expr.kind {
-        ExprKind::Call(call) if matches!(call.function, FunctionTarget::Stored(_)) => true,
-        ExprKind::Set(call) if matches!(call.function, FunctionTarget::Stored(_)) => true,
-        // Constants are written with their types, and casts with those they are to.
-        _ => names_something(view, expr.sql_type.oid),
-    }
 }
 
 impl Restatement {
@@ -123,7 +112,7 @@ impl Place {
     }
 }
 
-/// Changes a table's description, with the table locked against others who do. Nothing is left to do if the table is gone by then.
+/// Changes a table's description under [`CHANGE_LOCK`]. Does nothing if the table has been dropped.
 fn change_table(ddl: &Ddl<'_>, table: Oid, change: impl Fn(&mut TableDef)) -> Result<()> {
     let changed = || {
         let old = ddl.catalog().table(table).cloned()?;

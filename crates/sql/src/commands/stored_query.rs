@@ -112,6 +112,7 @@ impl StoredQuery {
             types: types.filter(|oid| *oid >= Oid::FIRST_NORMAL).collect(),
             fields: Vec::new(),
             keys: keys.clone(),
+            schemas: Vec::new(),
         };
         literals.values().for_each(|(sql_type, value)| named.a_constant(value, sql_type.oid));
         for list in [&mut named.functions, &mut named.relations, &mut named.types] {
@@ -146,7 +147,7 @@ pub(super) fn lock_relations_of(ddl: &Ddl<'_>, query: &Query) -> Result<()> {
 /// Looks names up, and writes nothing.
 struct Collector<'d, 'a> {
     ddl: &'d Ddl<'a>,
-    /// Whether the query is stored: its bare names are those of built-in objects.
+    /// Whether the query comes from the catalog. Then a name without a schema is a built-in object's.
     is_stored: bool,
     relations: RefCell<HashMap<Location, Oid>>,
     types: RefCell<HashMap<Location, SqlType>>,
@@ -297,7 +298,7 @@ pub(super) fn check_text(ddl: &Ddl<'_>, view: &Arc<TableDef>, types: &[SqlType])
         .detail(format!("It would read: {}", view.view_query.as_deref().unwrap_or_default())))
 }
 
-/// Those that may have to be written anew. Those that name what is renamed are locked until the transaction ends.
+/// The views' queries that may have to be written again. Views that name the renamed object are locked until the transaction ends.
 pub(super) fn stored_queries(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<StoredQueries> {
     renaming.lock_texts(ddl)?;
     let catalog = ddl.catalog();
@@ -322,10 +323,10 @@ impl StoredQueries {
                 continue;
             }
             ddl.lock(view.oid, CHANGE_LOCK)?;
-            // A view that was not known to name the thing was not locked before its text was read.
+            // The view was not locked if nothing showed that it names the object. Another transaction may have changed it.
             if let Some(old) = ddl.catalog().table(view.oid) {
                 if old.view_query != view.view_query {
-                    let message = format!("the query of view \"{}\" was changed by another transaction", view.name);
+                    let message = format!("could not rename because of a concurrent change of view \"{}\"", view.name);
                     return Err(Error::new(sqlstate::SERIALIZATION_FAILURE, message));
                 }
                 let new = TableDef { view_query: Some(text), ..(**old).clone() };

@@ -94,7 +94,7 @@ fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput>
     let Some(old) = catalog.table(old).filter(|old| old.kind == RelationKind::View) else {
         return Err(not_a_view(&view.name));
     };
-    // It may have been made while its name was waited for.
+    // The view may have been created by another role while this statement waited for the name.
     require_owner(ddl, old.oid)?;
     let refused = |message: String| Error::new(sqlstate::INVALID_TABLE_DEFINITION, message);
     if view.columns.len() < old.columns.len() {

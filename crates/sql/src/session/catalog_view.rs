@@ -90,12 +90,9 @@ impl CatalogView {
         self.with_path(Vec::new())
     }
 
-    /// The same catalog as texts that are stored see it: a bare name in them is that of a built-in object, whatever hides it in the
-    /// session.
+    /// The same catalog as texts that are stored see it: a bare name in them is that of a built-in object, whatever the session's path
+    /// finds before it, or finds that fits the arguments of a call better.
     pub fn for_stored_text(&self) -> &CatalogView {
-        if self.path_before_builtins().is_empty() {
-            return self;
-        }
         self.0.for_stored_text.get_or_init(|| self.with_path(vec![PG_CATALOG_SCHEMA]))
     }
 

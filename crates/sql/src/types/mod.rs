@@ -79,7 +79,7 @@ pub use resolve::{
     resolve_operator, resolve_polymorphic,
 };
 pub use storage::{StorageKind, physical_type};
-pub use text_io::{input, names_something, null_input, output, output_lets_others_run, output_string, shown_string};
+pub use text_io::{input, null_input, output, output_lets_others_run, output_string, shown_string};
 pub use type_name::{
     encode_typmod, format_type, format_type_name, parse_type_name, precision_warning, precision_warning_of,
     resolve_type_name, type_named,

@@ -18,7 +18,7 @@ use super::oids;
 use super::record_text;
 use super::reg_types;
 use super::string_types;
-use super::type_table::{SqlType, TypeKind, element_type, type_shape};
+use super::type_table::{SqlType, TypeKind, type_shape};
 use super::value::{EnumValue, SmolStr, Value};
 
 /// Reads `text` as a value of type `ty`, its modifier applied as in an assignment
@@ -139,11 +139,6 @@ fn input_constructed(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> 
 #[cold]
 fn no_such_type(oid: Oid) -> Error {
     Error::new(sqlstate::UNDEFINED_OBJECT, format!("type with OID {oid} does not exist"))
-}
-
-/// Whether the text of a value of this type depends on what things are called: labels, relations, functions.
-pub fn names_something(catalog: &dyn CatalogLookup, oid: Oid) -> bool {
-    oid.0 >= Oid::FIRST_NORMAL.0 || is_reg_type(oid) || element_type(catalog, oid).is_some_and(is_reg_type)
 }
 
 /// Whether the type is `regclass` or one of its kin.

@@ -126,7 +126,7 @@ fn copy_between(
                     quote_identifier(&schema),
                     quote_identifier(&table.name)
                 );
-                Nested::plan_client_text(session.state(), &Arc::from(query), &Arc::from([]))
+                Nested::plan_text(session.state(), &Arc::from(query), &Arc::from([]))
             }
             CopySource::Query(Statement::CreateTableAs(_)) => {
                 Err(Error::unsupported("COPY (SELECT INTO) is not supported"))

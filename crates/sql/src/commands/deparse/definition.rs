@@ -22,6 +22,8 @@ use crate::plan::ExprKind;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, quote_identifier};
 use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReference, TypeName};
+use crate::types::UserFunction;
+use crate::types::reg_types::function_is_found;
 use crate::types::{CatalogLookup, SqlType, collation};
 
 /// What a stored expression is.
@@ -348,12 +350,12 @@ impl QueryNames for ShownNames<'_> {
     }
 
     fn function(&self, name: &QualifiedName) -> String {
-        let first = self.view.user_functions(None, &name.name).into_iter().next();
-        match (&name.schema, first) {
-            (Some(schema), Some(found)) if found.schema == schema.as_str() => quote_identifier(&name.name),
-            (None, Some(found)) if self.view.is_before_builtins(&found.schema) => {
-                format!("pg_catalog.{}", dotted(name))
-            }
+        if let Some(oid) = self.resolved.functions.get(&name.location) {
+            return if function_is_found(&self.view, *oid) { quote_identifier(&name.name) } else { dotted(name) };
+        }
+        let is_hiding = |function: &UserFunction| self.view.is_before_builtins(&function.schema);
+        match self.view.user_functions(None, &name.name).iter().any(is_hiding) {
+            true if name.schema.is_none() => format!("pg_catalog.{}", dotted(name)),
             _ => dotted(name),
         }
     }

@@ -80,8 +80,8 @@ struct Dependencies<'d, 'a> {
 
 /// Whether a stored text may name what is called `name`: only such texts need be bound to find out.
 pub(super) fn mentioning(name: &str) -> impl Fn(&str) -> bool + use<> {
-    // Quotation marks within a name are doubled in a text.
-    let name = (!name.contains('"')).then(|| name.to_owned());
+    // Quotation marks within a name are doubled in a text, and so are apostrophes and backslashes within constants.
+    let name = (!name.contains(['"', '\'', '\\'])).then(|| name.to_owned());
     move |text| name.as_ref().is_none_or(|name| text.contains(name.as_str()))
 }
 
@@ -251,9 +251,7 @@ impl Dependencies<'_, '_> {
     fn naming(&self, mentions: &dyn Fn(&str) -> bool, names_it: impl Fn(&Named) -> bool) -> Result<Vec<(Node, Link)>> {
         let mut found: Vec<(Node, Link)> = Vec::new();
         for_each_naming(self.ddl, mentions, &mut |place, expr| {
-            let mut named = Named::default();
-            named.in_expression(&expr);
-            if names_it(&named) {
+            if names_it(&Named::in_whole(&expr)) {
                 found.push((place.owner(), Link::Cascade));
             }
         })?;
@@ -405,12 +403,21 @@ pub struct Named {
     pub fields: Vec<(Oid, usize)>,
     /// The keys by which GROUP BY determines columns.
     pub keys: Vec<Oid>,
+    /// Schemas that are named by themselves.
+    pub schemas: Vec<Oid>,
 }
 
 impl Named {
     /// Each function, relation and type.
     fn all(&self) -> impl Iterator<Item = Oid> {
         self.functions.iter().chain(&self.relations).chain(&self.types).copied()
+    }
+
+    /// The objects that a whole expression names.
+    fn in_whole(expr: &Expr) -> Named {
+        let mut named = Named::default();
+        named.in_expression(expr);
+        named
     }
 
     fn in_expression(&mut self, expr: &Expr) {
@@ -439,6 +446,13 @@ impl Named {
     /// What a constant names: its type, and what it stands for by itself.
     pub(super) fn a_constant(&mut self, value: &Value, type_oid: Oid) {
         match (value, type_oid) {
+            (Value::Array(array), _) if type_oid < Oid::FIRST_NORMAL => {
+                let element = types::element_type(&types::BuiltinCatalog, type_oid).unwrap_or(type_oid);
+                if element != type_oid {
+                    array.values.iter().for_each(|value| self.a_constant(value, element));
+                }
+            }
+            (Value::Oid(oid), oids::REGNAMESPACE) => self.schemas.push(Oid(*oid)),
             (Value::Oid(oid), oids::REGCLASS) => self.relations.push(Oid(*oid)),
             (Value::Oid(oid), oids::REGPROC | oids::REGPROCEDURE) => self.functions.push(Oid(*oid)),
             (Value::Oid(oid), oids::REGTYPE) => self.a_type(Oid(*oid)),

@@ -1,10 +1,10 @@
-//! Renames and the texts that name what is renamed: locks that keep them together.
+//! Locks that keep stored texts and the objects that they name in step.
 //!
-//! Stored texts name things, so a rename writes these texts anew. Two rules keep a text from naming what is not there any more:
+//! Stored texts name objects, so a rename writes these texts again. Two rules make sure that no stored text names a missing object:
 //! - A statement that stores a text holds each object that the text names until its transaction ends ([`hold_named`]). A rename takes a
-//!   lock on the object that conflicts with these: there is no text that it can't see.
-//! - A rename locks whatever holds a text that names the object, and only then reads the texts that it writes anew
-//!   ([`Renaming::lock_texts`]): two renames don't overwrite each other's work, and nobody replaces a text meanwhile.
+//!   lock on the object that conflicts with these, so that every text that names the object is committed and visible to the rename.
+//! - A rename locks each object whose description has such a text, and only then reads the texts that it writes again
+//!   ([`Renaming::lock_texts`]). So two renames don't overwrite each other's work, and no transaction replaces a text meanwhile.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,37 +20,40 @@ use crate::commands::user_type::made_of;
 use crate::plan::Expr;
 use crate::types::{self, SqlType};
 
-/// A change of names: which texts may name the thing, and which of those do.
+/// A renaming: which texts may name the object, and which of those do.
 pub(in crate::commands) struct Renaming {
     mentions: Box<dyn Fn(&str) -> bool>,
     names_it: Box<dyn Fn(&Named) -> bool>,
 }
 
 impl Renaming {
-    /// Of a function, a relation or a type.
+    /// The renaming of a function, a relation or a type.
     pub fn of_object(ddl: &Ddl<'_>, oid: Oid) -> Renaming {
-        let names_it = move |named: &Named| {
-            let mut types = named.types.iter();
-            named.functions.contains(&oid)
-                || named.relations.contains(&oid)
-                || types.any(|named| element(*named) == oid)
-        };
-        Renaming { mentions: Box::new(mentioning(&super::name_of(&ddl.catalog(), oid))), names_it: Box::new(names_it) }
+        Renaming::of_objects(ddl, vec![oid])
     }
 
-    /// Of a schema: all that is in it is named by it.
+    /// The renaming of several of these at once.
+    pub fn of_objects(ddl: &Ddl<'_>, oids: Vec<Oid>) -> Renaming {
+        let catalog = ddl.catalog();
+        let names: Vec<_> = oids.iter().map(|oid| mentioning(&super::name_of(&catalog, *oid))).collect();
+        let mentions = move |text: &str| names.iter().any(|mentioned| mentioned(text));
+        let names_it = move |named: &Named| named.all().any(|oid| oids.contains(&element(oid)));
+        Renaming { mentions: Box::new(mentions), names_it: Box::new(names_it) }
+    }
+
+    /// The renaming of a schema: texts name each object in it with its schema.
     pub fn of_schema(ddl: &Ddl<'_>, schema: Oid) -> Renaming {
         let catalog = ddl.catalog();
         let name = catalog.schema(schema).map_or_else(String::new, |schema| schema.name.clone());
         let names_it = move |named: &Named| {
             let is_there = |oid: Oid| catalog.object(element(oid)).is_some_and(|object| object.schema() == schema);
-            named.all().any(is_there)
+            named.schemas.contains(&schema) || named.all().any(is_there)
         };
         Renaming { mentions: Box::new(mentioning(&name)), names_it: Box::new(names_it) }
     }
 
-    /// Of columns of a table or attributes of a composite type. The columns of functions that give such rows are called alike, and a
-    /// text that mentions none may have to list them afterwards.
+    /// The renaming of columns of a table or attributes of a composite type. A function that returns such rows has the same column names.
+    /// A text that calls it without naming a column may need a list of columns after the rename.
     pub fn of_columns(ddl: &Ddl<'_>, row_type: Oid, columns: &[&str]) -> Renaming {
         let (view, catalog) = (ddl.view(), ddl.catalog());
         let gives_rows = |returns: Oid| types::base_type(&view, SqlType::new(returns)).oid == row_type;
@@ -70,19 +73,25 @@ impl Renaming {
         Renaming { mentions: Box::new(mentions), names_it: Box::new(names_it) }
     }
 
-    /// Of a value of an enum, which may stand in constants of types that are made of it.
+    /// The renaming of an enum's value, which may stand in constants of types that are made of the enum.
     pub fn of_value(ddl: &Ddl<'_>, enum_type: Oid) -> Renaming {
         let made = types_made_of(&ddl.catalog(), enum_type);
         let names_it = move |named: &Named| named.types.iter().any(|oid| made.contains(&element(*oid)));
         Renaming { mentions: Box::new(|text: &str| text.contains("::")), names_it: Box::new(names_it) }
     }
 
-    /// Whether a text may name the thing.
+    /// Whether a text may name the object.
     pub fn may_be_named_in(&self, text: &str) -> bool {
         (self.mentions)(text)
     }
 
-    /// Locks what holds a text that names the thing, until the transaction ends. The caller holds the thing itself.
+    /// Whether an expression names the object.
+    pub fn is_named_in(&self, expr: &Expr) -> bool {
+        (self.names_it)(&Named::in_whole(expr))
+    }
+
+    /// Locks each object whose description has a text that names the object, until the transaction ends. The caller holds the object
+    /// itself.
     ///
     /// # Errors
     /// Those of waiting for locks.
@@ -135,14 +144,12 @@ fn element(oid: Oid) -> Oid {
     user_types::element_of_array(oid).unwrap_or(oid)
 }
 
-/// Holds what an expression names, so that nobody calls it otherwise or drops it until the transaction ends.
+/// Locks the objects that an expression names, so that nobody renames or drops them until the transaction ends.
 ///
 /// # Errors
 /// Those of waiting for locks; 42704 for an object that was dropped meanwhile.
 pub(in crate::commands) fn hold_named_in(ddl: &Ddl<'_>, expr: &Expr) -> Result<()> {
-    let mut named = Named::default();
-    named.in_expression(expr);
-    hold_named(ddl, &named)
+    hold_named(ddl, &Named::in_whole(expr))
 }
 
 /// The same for what a text names.
@@ -151,7 +158,9 @@ pub(in crate::commands) fn hold_named_in(ddl: &Ddl<'_>, expr: &Expr) -> Result<(
 /// As [`hold_named_in`].
 pub(in crate::commands) fn hold_named(ddl: &Ddl<'_>, named: &Named) -> Result<()> {
     let catalog = ddl.catalog();
-    let mut objects: BTreeSet<Oid> = named.all().map(element).filter(|oid| *oid >= Oid::FIRST_NORMAL).collect();
+    // The table that a statement makes is not there yet, and its checks may name the type of its rows.
+    let is_there = |oid: &Oid| *oid >= Oid::FIRST_NORMAL && catalog.object(*oid).is_some();
+    let mut objects: BTreeSet<Oid> = named.all().map(element).filter(is_there).collect();
     let schemas = objects.iter().filter_map(|oid| catalog.object(*oid)).map(Object::schema);
     let schemas: Vec<Oid> = schemas.filter(|schema| catalog.schema(*schema).is_some()).collect();
     objects.extend(schemas);

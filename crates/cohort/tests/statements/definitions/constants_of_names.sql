@@ -1,0 +1,25 @@
+-- Constants that stand for objects follow their names.
+create schema s;
+create table s.t (a int);
+create function s.f(int) returns int language sql immutable as 'select $1';
+create type s.e as enum ('l');
+create table c (n regnamespace default 's', ns regnamespace[] default '{s}', r regclass default 's.t', rs regclass[] default '{s.t}', p regproc default 's.f', ty regtype default 's.e', tys regtype[] default '{s.e}', es s.e[] default '{l}');
+create view v as select 's'::regnamespace as n, '{s.t}'::regclass[] as rs, 's.e'::regtype as ty, array['l'::s.e] as es;
+create domain d as regnamespace default 's' check (value <> 's'::regnamespace or true);
+alter schema s rename to s2;
+alter table s2.t rename to t2;
+alter function s2.f(int) rename to f2;
+alter type s2.e rename to e2;
+alter type s2.e2 rename value 'l' to 'm';
+insert into c default values returning *;
+select * from v;
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'c'::regclass order by adnum;
+select pg_get_viewdef('v'::regclass);
+create sequence "it's";
+create table of_sequences (a int, b int default nextval('"it''s"'));
+alter sequence "it's" rename to "m's";
+insert into of_sequences (a) values (1) returning b;
+alter sequence "m's" rename to "n\s";
+insert into of_sequences (a) values (1) returning b;
+alter sequence "n\s" rename to last_name;
+insert into of_sequences (a) values (1) returning b;
