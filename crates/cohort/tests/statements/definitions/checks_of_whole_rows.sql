@@ -1,8 +1,6 @@
 -- A check may name the row of the table that is being made.
-create table k (a int, b int, check (k is not null));
-insert into k values (1, 2);
-insert into k values (null, null);
-create table m (like k including all);
-insert into m values (null, null);
-alter table k rename to k2;
-insert into k2 values (null, 1);
+create table wholes (a int, b int, check (wholes is not null));
+insert into wholes values (1, 2);
+insert into wholes values (null, null);
+alter table wholes rename to wholes_2;
+insert into wholes_2 values (null, 1);
