@@ -297,8 +297,8 @@ fn no_work_keeps_short_statements_waiting_and_all_can_be_cancelled() {
                 None => met.computed_max <= COMPUTED_MAX && met.computed_to_cancel <= COMPUTED_TO_CANCEL_MAX,
             }
         };
-        let looks = if seconds.is_some() { LOOKS } else { 1 };
-        if !(0..looks).any(|_| is_good()) {
+        // The machine may be slow to give memory once; work that takes too long does so at each look.
+        if !(0..LOOKS).any(|_| is_good()) {
             failed.push(kind.name);
         }
     }
