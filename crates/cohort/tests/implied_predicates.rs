@@ -1,4 +1,4 @@
-//! Which conditions make sure of which predicates of partial indexes, judged by a real PostgreSQL 15 and by rows.
+//! Conditions that imply predicates of partial indexes, compared with PostgreSQL 15 and checked against rows.
 //!
 //! A case has partial unique indexes with random predicates. Random conditions stand in the target of ON CONFLICT: both servers must name the
 //! same arbiter indexes, or none. The constants of some conditions are the values of a prepared statement's parameters. No row may
@@ -58,7 +58,7 @@ fn arbiters(answer: &str) -> Result<BTreeSet<String>, String> {
     Ok(names.split(", ").map(|name| name.chars().filter(|letter| is_of_name(*letter)).collect()).collect())
 }
 
-/// The condition with its parameters, which a statement has been prepared with, or with constants.
+/// The EXPLAIN of an INSERT with the condition. Parameters are given by PREPARE and EXECUTE.
 fn ask(session: &mut Session, condition: &conditions::Condition) -> String {
     let insert = format!("insert into p (k) values (1) on conflict (k) where {} do nothing", condition.text);
     if condition.parameters.is_empty() {
@@ -94,7 +94,7 @@ fn differences(seed: u64, ours: &mut Session, theirs: &mut Session) -> (usize, V
         let predicate = generator.condition(false).text;
         let text = format!("create index i{number} on p (k) where {predicate}");
         let (expected, found) = (theirs.simple(&text), ours.simple(&text));
-        // A condition that isn't immutable is none of an index.
+        // A condition that isn't immutable can't be an index predicate.
         assert_eq!(expected.contains("ERROR "), found.contains("ERROR "), "{text}\n{expected}{found}");
         if !expected.contains("ERROR ") {
             predicates.push((format!("i{number}"), predicate));

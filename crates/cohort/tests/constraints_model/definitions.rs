@@ -361,7 +361,8 @@ fn about_view(script: &mut Script, random: &mut StdRng) -> Step {
         return view(script, random);
     }
     let name = &script.views[random.random_range(0..script.views.len())];
-    // One who holds a table's strongest lock takes no weaker one of it; PostgreSQL does where it makes an index.
+    // Cohort takes no weaker lock on a table that it holds in ACCESS EXCLUSIVE mode. PostgreSQL does in CREATE INDEX, so these locks are
+    // not compared.
     let held = "select relation::regclass::text, mode from pg_locks \
                 where relation in (select oid from pg_class where relnamespace = current_schema::regnamespace) \
                 and mode in ('ShareLock', 'ExclusiveLock') \

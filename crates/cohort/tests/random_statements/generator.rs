@@ -60,7 +60,7 @@ pub struct Generator<'g> {
     /// Large tables that may still be read.
     pub(crate) large_left: usize,
     pub(crate) next_name: usize,
-    /// Whether the outermost query is cut into parts: no aggregate within a subquery may be one of it.
+    /// Whether the outermost query will be split into parts. Then aggregates in subqueries must not belong to it.
     is_cut: bool,
     /// Values of parameters, if literals may become parameters.
     pub(crate) values: Option<Vec<Option<String>>>,

@@ -270,9 +270,9 @@ impl Session {
         self.rollback_within(savepoint, 0)
     }
 
-    /// The same in the middle of a statement, which goes on with the snapshots that it had when
-    /// [`Session::snapshot_depth`] was `depth`. It may be in the middle of a row operation, too: one that computes keys holds nothing of the
-    /// session meanwhile, and what it has done belongs to the transaction around.
+    /// The same in the middle of a statement, which goes on with the snapshots that it had when [`Session::snapshot_depth`] was `depth`. It
+    /// may also be called inside a row operation. An operation that computes index keys borrows nothing of the session, and its own changes
+    /// belong to the outer transaction.
     ///
     /// # Errors
     /// 3B001 if there is no such savepoint.

@@ -11,9 +11,9 @@ use crate::types::{OperatorDef, OperatorRole, Value, comparator, oids};
 /// Longer lists are not looked through.
 const ELEMENTS_MAX: usize = 100;
 
-/// Whether `predicate` is true of every row of which `filter` is, as far as can be seen at a glance. Both have been folded.
+/// Whether `filter` implies `predicate`, as far as simple rules can tell. Both have been folded.
 pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
-    // No condition at all makes sure of nothing, not even of what is true of each row.
+    // A predicate that is always true is implied by anything. A filter that is always true implies nothing else.
     same(filter, predicate)
         || predicate.is_true()
         || !filter.is_true() && Condition::of(filter).implies(&Condition::of(predicate))
@@ -27,7 +27,7 @@ enum Condition<'e> {
     Compares(Comparison<'e>),
     /// A comparison of this operand with NULL, which is true of no row.
     Unknown(&'e Expr),
-    /// True of no row, whatever its columns are. PostgreSQL, too, takes it to make sure of nothing.
+    /// False for every row. As in PostgreSQL it implies only another condition that is false for every row.
     False,
     Other(&'e Expr),
 }
@@ -110,9 +110,9 @@ impl<'e> Condition<'e> {
             (Condition::Compares(filter), Condition::Other(predicate)) => {
                 asks_for_a_value(predicate).is_some_and(|input| needs(filter.operand, input))
             }
-            // It needs any value, as NULL does.
+            // A comparison with NULL is never true, so any `IS NOT NULL` follows from it.
             (Condition::Unknown(_), Condition::Other(predicate)) => asks_for_a_value(predicate).is_some(),
-            // Nothing else follows from what is never true but what is asked of the same operand.
+            // Otherwise only comparisons of the same operand follow from it.
             (Condition::Unknown(operand), Condition::Compares(Comparison { operand: asked, .. })) => {
                 same(operand, asked)
             }
@@ -222,7 +222,7 @@ fn order(filter: &Comparison<'_>, predicate: &Comparison<'_>) -> Option<Ordering
     if let (Some(filter), Some(predicate)) = (moment(filter), moment(predicate)) {
         return Some(filter.cmp(&predicate));
     }
-    // Of other strings a comparison with a name has another collation.
+    // `text` and `name` constants are compared only if the operand is a `name`: otherwise the two comparisons have different collations.
     let are_strings =
         filter.operand.sql_type.oid == oids::NAME && strings(filter.type_oid) && strings(predicate.type_oid);
     if filter.type_oid != predicate.type_oid && !are_strings {
@@ -243,7 +243,7 @@ fn moment(comparison: &Comparison<'_>) -> Option<i128> {
     }
 }
 
-/// Types of strings that operators compare with each other, by one order.
+/// String types whose values all have the same order.
 fn strings(oid: Oid) -> bool {
     matches!(oid, oids::TEXT | oids::NAME)
 }

@@ -53,12 +53,12 @@ pub(super) fn mentions(query: &tree::Query, name: &Name) -> bool {
     }
 }
 
-/// Of a WITH and what it belongs to: one of its own names hides the other.
+/// Whether a WITH or its statement reads `name`. A CTE of that name hides the outer table.
 fn with_mentions(with: &With, name: &Name, below: &dyn Fn() -> bool) -> bool {
     let own = with.ctes.iter().position(|cte| cte.name == *name);
     let seen = match own {
         Some(_) if with.recursive => 0,
-        // It sees the outer one itself.
+        // Its own query still reads the outer table.
         Some(place) => place + 1,
         None => with.ctes.len(),
     };

@@ -280,7 +280,7 @@ pub enum Change {
     },
 }
 
-/// The indexes that ON CONFLICT's target names. That there are none is no error of the text, but of its plan.
+/// The indexes that ON CONFLICT's target names. If there are none, the planner reports it, not the binder.
 #[derive(Debug, Clone, Default)]
 pub struct ArbiterSearch {
     /// The positions of those that were found; none if there is no target, which means all unique indexes.

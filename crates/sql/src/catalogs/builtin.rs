@@ -71,7 +71,7 @@ struct TypeRow {
     storage: char,
     not_null: bool,
     base: SqlType,
-    /// How many dimensions are declared of a domain over arrays: one, as more are not kept.
+    /// The declared number of dimensions of a domain over an array. It is always 1, because Cohort does not keep the number.
     dimensions: i32,
     collation: Oid,
     default: Option<String>,
@@ -216,7 +216,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
             ..plain
         },
         UserTypeKind::Domain(base) => {
-            // No domain, and no array of this domain, so that this comes to an end.
+            // `innermost` is neither a domain nor an array of this one, so the recursion ends.
             let innermost = base_type(view, *base).oid;
             let shape = match builtin_type(innermost) {
                 Some(def) => Some(builtin_row(def)),

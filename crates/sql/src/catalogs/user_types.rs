@@ -479,7 +479,7 @@ pub fn check_literal(view: &CatalogView, domain: Oid, value: &Value, compute: &m
     })
 }
 
-/// Less stack than this is too little to bind and compute a check, which may ask for one more of the same domain.
+/// The stack needed to bind and evaluate one check. A check may need another check of the same domain.
 const STACK_OF_CHECK_BYTES: usize = 2 * STACK_RESERVE_BYTES;
 
 /// As [`check_domain`], of a domain under the one called `named`, which errors name.

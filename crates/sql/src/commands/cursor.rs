@@ -24,7 +24,7 @@ use crate::session::{
 use crate::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, Statement, With};
 use crate::types::Value;
 
-/// As many rows as nobody counts: ALL, which is this number in functions.
+/// FETCH ALL. PL/pgSQL writes it as this count.
 const ALL: i64 = i32::MAX as i64;
 
 /// A cursor.
@@ -311,7 +311,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// 55000 unless it goes backwards.
+    /// 55000 if the cursor is declared NO SCROLL.
     fn refuse_forward_only(&self) -> Result<()> {
         if self.scroll == Some(false) {
             return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
@@ -504,8 +504,8 @@ impl Cursor {
         self.give(state, fetch, given, client)
     }
 
-    /// Whether PostgreSQL goes back for it, or begins again, even if it ends on the same row. A place that is counted from the end is known
-    /// only later.
+    /// Whether PostgreSQL would scan backwards or rewind for this FETCH. `give` checks negative ABSOLUTE counts itself, once the end is
+    /// known.
     fn goes_back(&self, fetch: &Fetch) -> bool {
         let is_at_end = self.is_over && self.position > self.taken;
         let is_on_row = self.position > 0 && !is_at_end;

@@ -41,7 +41,7 @@ pub(super) struct Ddl<'a> {
     pub client: &'a mut dyn Client,
     /// Whether what is called may end the transaction.
     pub may_end_transaction: bool,
-    /// The table that the statement makes, fills or changes: no function that is called meanwhile may do the like to it.
+    /// The table that the statement creates, fills or changes. Functions that it calls may not change this table.
     pub target: Option<Oid>,
     /// The privileges that evaluating needs of the expressions bound so far.
     needed: RefCell<Vec<Access>>,

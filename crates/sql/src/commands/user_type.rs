@@ -246,7 +246,7 @@ fn make(ddl: &Ddl<'_>, oid: Oid, schema: Oid, name: &QualifiedName, body: &TypeB
     ddl.create(CustomDef { oid, class: TYPE_CLASS, schema, name: name.name.to_string(), owner, body })
 }
 
-/// The user's type called `name`, if there is one that no built-in one hides; a table's row type is none of these.
+/// The user-defined type that `name` means. `None` for a built-in type and for a table's row type.
 pub(super) fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<CustomDef>>> {
     ddl.check_database(name)?;
     let (view, catalog) = (ddl.view(), ddl.catalog());

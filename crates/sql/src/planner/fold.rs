@@ -258,8 +258,7 @@ fn is_null(expr: &Expr) -> bool {
     matches!(expr.as_constant(), Some(Value::Null))
 }
 
-/// Constants that an operator takes as they are, though they are of another type, become constants of the type that it takes: the
-/// condition is then the one that is written with such a constant.
+/// Gives a constant operand the operator's declared type where no cast is needed, so that equal conditions compare as equal.
 fn take_declared_types(call: &mut Call) {
     if call.operator.is_none() {
         return;

@@ -84,14 +84,13 @@ impl CatalogView {
         CatalogView(Arc::new(view))
     }
 
-    /// The same catalog to somebody who finds nothing by its bare name.
+    /// The same catalog with an empty search path, for texts that must name the schema of everything.
     #[must_use]
     pub fn without_path(&self) -> CatalogView {
         self.with_path(Vec::new())
     }
 
-    /// The same catalog as texts that are stored see it: a bare name in them is that of a built-in object, whatever the session's path
-    /// finds before it, or finds that fits the arguments of a call better.
+    /// The same catalog for stored texts. In these, a name without a schema is always a built-in object's.
     pub fn for_stored_text(&self) -> &CatalogView {
         self.0.for_stored_text.get_or_init(|| self.with_path(vec![PG_CATALOG_SCHEMA]))
     }
@@ -247,7 +246,7 @@ impl CatalogView {
         }
     }
 
-    /// Schemas whose objects hide built-in ones.
+    /// The schemas before `pg_catalog` in the search path. Their objects hide built-in ones.
     fn path_before_builtins(&self) -> &[Oid] {
         let builtins = self.0.path.iter().position(|schema| *schema == PG_CATALOG_SCHEMA);
         &self.0.path[..builtins.unwrap_or_default()]

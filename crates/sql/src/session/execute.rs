@@ -806,7 +806,7 @@ impl Nested {
     /// Whatever parsing, binding and planning raise.
     pub fn plan_client_text(state: &SessionState, text: &Arc<str>, types: &Arc<[SqlType]>) -> Result<Arc<Planned>> {
         let options = state.parse_options();
-        // Plans are kept by texts that are read as the standard says.
+        // The plan cache holds only texts that were parsed with standard_conforming_strings on.
         if options.standard_conforming_strings {
             return Nested::plan_text(state, text, types);
         }

@@ -202,7 +202,7 @@ pub trait CatalogLookup {
         None
     }
 
-    /// The type called `name` in `schema`, or on the search path, that is not built in.
+    /// The user-defined type called `name` in `schema`, or on the search path.
     fn user_type_named(&self, _schema: Option<&str>, _name: &str) -> Option<Oid> {
         None
     }

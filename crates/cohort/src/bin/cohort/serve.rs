@@ -154,7 +154,7 @@ fn serve(
     if let Some(dashboard) = &dashboard {
         log::info!("the dashboard is at http://{}/", dashboard.address());
     }
-    // The last of these messages: programs wait for it, and find the others.
+    // This message must be the last. Programs wait for it, and then read the addresses above.
     log::info!("serving \"{}\" on port {}, ready to accept connections", arguments.directory.display(), server.port());
     obey(signals, Arc::clone(&server), reload)?.recv().map_err(|_| Error::internal("nobody watches for signals"))?;
     server.finish();

@@ -1,4 +1,4 @@
--- Objects that pg_catalog hides, and objects that hide those of pg_catalog: by the search path.
+-- Objects hidden by pg_catalog and objects that hide it, depending on the search path.
 create schema s5; 
 create type public.text as enum ('a','b'); create table public.tt(c public.text, d text);
 select format_type(atttypid,atttypmod), atttypid::regtype, pg_type_is_visible(atttypid) from pg_attribute where attrelid='tt'::regclass and attnum=1;

@@ -1,4 +1,4 @@
--- What calls something volatile within a subquery: how often it is computed below DISTINCT ON, in WITH, and behind conditions that read no row.
+-- How often volatile subqueries are computed: below DISTINCT ON, in WITH, behind conditions that read no row.
 create sequence s; create table t(a int, b int); insert into t select i,i%3 from generate_series(1,12) i;
 create table log(x int);
 create function v(x int) returns int language plpgsql volatile as $$ begin insert into log values (x); return x; end $$;

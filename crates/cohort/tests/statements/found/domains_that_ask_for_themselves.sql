@@ -1,4 +1,4 @@
--- A domain whose check asks for a value of the domain can be made, and not used: asking has no end.
+-- A domain whose check uses the domain can be created. Using it fails with 54001.
 create domain d as int;
 alter domain d add check (value <> length((null::d)::text));
 select null::d;

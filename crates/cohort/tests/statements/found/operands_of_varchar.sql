@@ -1,4 +1,4 @@
--- What takes text shows that a varchar is taken for one, wherever the operator is not written; and what takes an array, that a domain is.
+-- Casts of varchar to text are shown also in IN, NULLIF and IS DISTINCT FROM; so are casts of domains to arrays.
 create table t (a varchar(5), b text, c char(3), i int, v varchar[]);
 create domain dv as varchar(4);
 create domain da as int[];

@@ -1,4 +1,4 @@
--- Tables that a statement makes, fills or changes are in use while it calls functions. CREATE ... IF NOT EXISTS looks at its query first.
+-- Functions may not change the table that their statement creates, fills or changes. CREATE ... IF NOT EXISTS looks at its query first.
 create table t(a int, b int); insert into t select i,i%3 from generate_series(1,3) i;
 create table q(n int generated always as identity, t text);
 create function exq() returns int language plpgsql as $$ declare r text; begin for r in select t from q order by n loop begin execute r; raise notice 'done %', r; exception when others then raise notice '%: % %', r, sqlstate, sqlerrm; end; end loop; return 1; end $$;

@@ -12,16 +12,16 @@ alter type pair alter attribute x type text, alter attribute x type int;
 alter type pair alter attribute x type int, alter attribute x type bigint;
 alter type pair alter attribute x type text, drop attribute y, alter attribute x type text;
 select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'pair'::regclass and attnum > 0;
--- What a list of options is made of.
+-- pg_options_to_table.
 select * from pg_options_to_table('{a,NULL}');
 select * from pg_options_to_table('{NULL}');
 select * from pg_options_to_table(null);
 select * from pg_options_to_table('{{a=1,b},{c=d=e,=}}');
--- What a JSON number is called.
+-- The type name of JSON numbers.
 select '1'::jsonb::bool;
 select '"1"'::jsonb::bool;
 select 'true'::jsonb::int;
--- What can't be copied into is said when the client has been asked for rows.
+-- COPY into a view fails after the client is asked for rows.
 create view v as select * from t;
 copy v from stdin;
 1	2	3

@@ -92,7 +92,8 @@ fn copy_between(
             None => None,
         };
         if let Some(refusal) = refusal {
-            // The client is asked for its rows first, as PostgreSQL's is: it sends them, and they are no statements.
+            // As in PostgreSQL the client is asked for rows before the error. Otherwise the rows that it has sent already would be read as
+            // statements.
             client.copy_in_response(wire_format(options), columns.len())?;
             return Err(refusal);
         }

@@ -85,7 +85,7 @@ fn width_bucket(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
         count + 1
     } else {
         let share = operand.subtract(low)?.multiply(&Numeric::from(count))?;
-        // Rounded first, to as many places as quotients have.
+        // As in PostgreSQL the quotient is rounded to its display scale, then truncated.
         share.divide(&high.subtract(low)?)?.truncate(0)?.to_i64_exact().unwrap_or(0) + 1
     };
     i32::try_from(bucket).map(Value::Int4).map_err(|_| super::integers::out_of_range::<i32>())

@@ -55,7 +55,7 @@ impl Options {
     /// Reads flags like `gi`; also tells whether `g` was among them. 22023.
     pub fn parse(flags: &str) -> Result<(Options, bool)> {
         let (mut options, global) = Options::read(flags)?;
-        // PostgreSQL's flag takes the extended notation away, too. Within a pattern, `(?e)` does not.
+        // PostgreSQL's flag `e` also clears REG_EXTENDED, so the pattern is read as a basic one. `(?e)` in a pattern really means extended.
         if options.notation == Notation::Extended {
             options.notation = Notation::Basic;
         }

@@ -73,7 +73,7 @@ impl Rewriter {
                 '(' | '*' | '+' | '?' if self.peek() == Some('?') => {
                     return Err(invalid_regex("quantifier operand invalid"));
                 }
-                // What begins a bound is followed by a digit.
+                // A `{` starts a bound only before a digit.
                 '{' if !self.peek().is_some_and(|next| next.is_ascii_digit()) => self.literal('{'),
                 '{' => {
                     let rest = &self.characters[self.position..];
@@ -136,7 +136,7 @@ impl Rewriter {
             digit @ '1'..='9' => {
                 self.out.push('\\');
                 self.out.push(digit);
-                // The next digit is none of the number.
+                // A following digit does not belong to the back-reference.
                 if self.peek().is_some_and(|next| next.is_ascii_digit()) {
                     self.out.push_str("(?:)");
                 }
