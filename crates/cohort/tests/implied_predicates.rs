@@ -81,7 +81,7 @@ fn is_unsound(session: &mut Session, condition: &str, predicate: &str) -> bool {
     !answer.contains("tag SELECT 0\n")
 }
 
-/// What differs in the case of a seed.
+/// The differences in the case of a seed.
 fn differences(seed: u64, ours: &mut Session, theirs: &mut Session) -> (usize, Vec<String>) {
     let mut generator = Generator::new(seed);
     let mut predicates = Vec::new();

@@ -178,7 +178,7 @@ impl Side {
         Side { control, first: Session::connect(socket, "mallory"), socket: socket.to_owned() }
     }
 
-    /// What the statement answers in the end, and what the superuser's object is then.
+    /// The statement's answer in the end, and the state of the superuser's objects then.
     fn answer(&mut self, kind: &Kind, statement: &str) -> String {
         let made = self.control.simple(&format!(
             "set client_min_messages = warning; drop schema if exists atk cascade; drop schema public cascade; create schema public;
