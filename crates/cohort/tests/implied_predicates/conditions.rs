@@ -30,7 +30,7 @@ struct Column {
     name: &'static str,
     /// Types that a parameter compared with it may have.
     parameters: &'static [&'static str],
-    /// The conditions that may follow a constant.
+    /// The casts that may follow a constant.
     casts: &'static [&'static str],
     values: &'static [&'static str],
     arrays: &'static [&'static str],

@@ -40,15 +40,23 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
     state.settings.borrow_mut().push_level();
     let local = base::settings::Change::Local;
     let made = crate::session::settings::set(state, "search_path", &path, local, ddl.client)
-        .and_then(|()| create_elements(ddl, create, &name));
+        // They belong to the schema's owner.
+        .and_then(|()| state.acting_as(owner, || create_elements(ddl, create, &name)));
     state.settings.borrow_mut().roll_back_level();
     made?;
     Ok(UtilityOutput::tag("CREATE SCHEMA"))
 }
 
+/// Makes what stands in CREATE SCHEMA, in an order in which later ones may read earlier ones.
 fn create_elements(ddl: &mut Ddl<'_>, create: &CreateSchema, name: &Name) -> Result<()> {
-    for element in &create.elements {
-        let mut element = element.clone();
+    let mut elements = create.elements.clone();
+    elements.sort_by_key(|element| match element {
+        Statement::CreateSequence(_) => 0,
+        Statement::CreateTable(_) => 1,
+        Statement::CreateView(_) => 2,
+        _ => 3,
+    });
+    for mut element in elements {
         match &mut element {
             Statement::CreateTable(inner) => put_into(&mut inner.name, name)?,
             Statement::CreateView(inner) => put_into(&mut inner.name, name)?,

@@ -42,7 +42,7 @@ pub(super) fn create_from(
         return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables"));
     }
     if create.if_not_exists {
-        // What is wrong with the query is told first. EXECUTE's is looked at no further.
+        // Errors of the query come before "already exists". The query of EXECUTE is not checked.
         if source.is_none() && !matches!(create.source, Statement::Execute(_)) {
             columns_of_query(ddl, &create.source, parameters.0)?;
         }
@@ -50,7 +50,7 @@ pub(super) fn create_from(
             return Ok(UtilityOutput::tag(tag));
         }
     }
-    // A query that is not run now is not planned: neither can it be found that it can't be, nor does a constant of it fail.
+    // WITH NO DATA does not plan the query. So errors of planning, such as a division of constants by zero, do not occur.
     let is_planned = !into.no_data || matches!(create.source, Statement::Execute(_));
     let source = match (source, &create.source) {
         (Some(source), _) => Some(source),
@@ -93,6 +93,9 @@ pub(super) fn create_from(
         };
         table.kind = RelationKind::MaterializedView;
         let defined = view::define(ddl, &into.table.name, query)?;
+        if view::reads_temporary(ddl, &defined.scope) {
+            return Err(Error::unsupported("materialized views must not use temporary tables or views"));
+        }
         table.view_query = Some(defined.text);
         table.view_scope = Some(defined.scope);
         table.is_unpopulated = into.no_data;

@@ -37,10 +37,13 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
         let message = format!("tables can have at most {COLUMNS_MAX} columns");
         return Err(Error::new(sqlstate::TOO_MANY_COLUMNS, message));
     }
-    // Also where the schema is named, which PostgreSQL doesn't look at yet.
     if create.persistence != TablePersistence::Temporary && reads_temporary(ddl, &scope) {
         let message = format!("view \"{}\" will be a temporary view", create.name.name);
         ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+        if persistence != Persistence::Temporary && create.name.schema.is_some() {
+            let message = "cannot create temporary relation in non-temporary schema";
+            return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));
+        }
         (schema, persistence) = (temporary::schema(ddl)?, Persistence::Temporary);
     }
     let mut view = TableDef::new(ddl.allocate_oid(), schema, create.name.name.as_str(), ddl.owner());
@@ -179,7 +182,8 @@ fn column_definitions(ddl: &Ddl<'_>, columns: &[OutputColumn]) -> Result<Vec<Col
     Ok(made)
 }
 
-fn reads_temporary(ddl: &Ddl<'_>, scope: &ViewScope) -> bool {
+/// Whether a query reads temporary tables or views.
+pub(super) fn reads_temporary(ddl: &Ddl<'_>, scope: &ViewScope) -> bool {
     let catalog = ddl.catalog();
     let objects = scope.columns.iter().filter_map(|(oid, _)| catalog.object(*oid));
     objects.into_iter().any(|object| catalog.is_temporary(object.schema()))

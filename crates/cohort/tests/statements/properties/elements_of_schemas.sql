@@ -1,0 +1,21 @@
+-- What CREATE SCHEMA makes belongs to the schema's owner.
+create role of_schema; create role other_schema; create role in_schema in role of_schema;
+create schema cs authorization of_schema create view v as select * from t create table t (a int primary key, s serial) create index on t (s);
+select relname, relowner::regrole from pg_class where relnamespace = 'cs'::regnamespace order by 1;
+set role of_schema;
+select * from cs.v;
+reset role;
+grant create on database postgres to in_schema;
+set role in_schema;
+create schema cs2 authorization of_schema create table t (a int);
+create schema cs3 authorization other_schema create table t (a int);
+create schema create table t (a int);
+create schema authorization in_schema create table u (a int);
+reset role;
+select relname, relowner::regrole from pg_class where relnamespace::regnamespace::text in ('cs2', 'in_schema') order by 1;
+create schema cs4 authorization of_schema create view v as select * from pg_authid;
+select nspname from pg_namespace where nspname = 'cs4';
+drop schema cs cascade; drop schema if exists cs2, in_schema cascade;
+revoke create on database postgres from in_schema;
+drop owned by of_schema, in_schema, other_schema;
+drop role of_schema, in_schema, other_schema;
