@@ -295,7 +295,7 @@ impl<'a> Ddl<'a> {
         self.bind_text(None, text, used_for)
     }
 
-    /// The text under which a new expression is stored. What it names is held until the transaction ends.
+    /// The text under which a new expression is stored. The objects that it names are held until the transaction ends.
     ///
     /// # Errors
     /// As [`hold_named_in`].

@@ -803,7 +803,7 @@ impl Nested {
     /// A plan for `text`, one statement that a client has written, read as the session reads strings now.
     ///
     /// # Errors
-    /// Whatever parsing, binding and planning raise.
+    /// The errors of parsing, binding and planning.
     pub fn plan_client_text(state: &SessionState, text: &Arc<str>, types: &Arc<[SqlType]>) -> Result<Arc<Planned>> {
         let options = state.parse_options();
         // The plan cache holds only texts that were parsed with standard_conforming_strings on.
