@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, TableDef};
+use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, TableDef};
 
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
@@ -112,33 +112,44 @@ impl Place {
     }
 }
 
-/// Changes a table's description under [`CHANGE_LOCK`]. Does nothing if the table has been dropped.
-fn change_table(ddl: &Ddl<'_>, table: Oid, change: impl Fn(&mut TableDef)) -> Result<()> {
-    let changed = || {
-        let old = ddl.catalog().table(table).cloned()?;
-        let mut new = (*old).clone();
-        change(&mut new);
-        (new != *old).then_some(new)
-    };
-    if changed().is_none() {
+/// Replaces a description under a lock that `lock` takes, if it changes. Nothing happens if the object has been dropped.
+fn replace_changed<T: Into<Object>>(
+    ddl: &Ddl<'_>,
+    changed: impl Fn() -> Result<Option<T>>,
+    lock: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    if changed()?.is_none() {
         return Ok(());
     }
-    ddl.lock(table, CHANGE_LOCK)?;
-    changed().map_or(Ok(()), |new| ddl.replace(new))
+    lock()?;
+    changed()?.map_or(Ok(()), |new| ddl.replace(new))
+}
+
+/// The changed copy of a description; nothing if it is the same.
+fn changed_copy<T: Clone + PartialEq>(old: &T, change: impl FnOnce(&mut T)) -> Option<T> {
+    let mut new = old.clone();
+    change(&mut new);
+    (new != *old).then_some(new)
+}
+
+fn change_table(ddl: &Ddl<'_>, table: Oid, change: impl Fn(&mut TableDef)) -> Result<()> {
+    let changed = || Ok(ddl.catalog().table(table).and_then(|old| changed_copy(&**old, &change)));
+    replace_changed(ddl, changed, || ddl.lock(table, CHANGE_LOCK))
 }
 
 fn change_index(ddl: &Ddl<'_>, index: Oid, change: impl Fn(&mut IndexDef, &TableDef)) -> Result<()> {
     let changed = || {
         let catalog = ddl.catalog();
-        let old = catalog.index(index)?;
-        let mut new = (**old).clone();
-        change(&mut new, catalog.table(old.table)?);
-        (new != **old).then_some(new)
+        let Some(old) = catalog.index(index) else { return Ok(None) };
+        let table = catalog.table(old.table);
+        Ok(table.and_then(|table| changed_copy(&**old, |new| change(new, table))))
     };
-    let Some(found) = changed() else { return Ok(()) };
-    ddl.lock(found.table, CHANGE_LOCK)?;
-    ddl.lock(index, CHANGE_LOCK)?;
-    changed().map_or(Ok(()), |new| ddl.replace(new))
+    replace_changed(ddl, changed, || {
+        if let Some(found) = ddl.catalog().index(index) {
+            ddl.lock(found.table, CHANGE_LOCK)?;
+        }
+        ddl.lock(index, CHANGE_LOCK)
+    })
 }
 
 fn change_domain(ddl: &Ddl<'_>, domain: Oid, change: impl Fn(&mut TypeBody)) -> Result<()> {
@@ -147,26 +158,12 @@ fn change_domain(ddl: &Ddl<'_>, domain: Oid, change: impl Fn(&mut TypeBody)) -> 
         let Some(old) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(None) };
         let mut body = TypeBody::decode(&old.body)?;
         change(&mut body);
-        let new = CustomDef { body: body.encode(), ..(**old).clone() };
-        Ok((new != **old).then_some(new))
+        Ok(changed_copy(&**old, |new| new.body = body.encode()))
     };
-    if changed()?.is_none() {
-        return Ok(());
-    }
-    ddl.hold(domain, CHANGE_LOCK)?;
-    changed()?.map_or(Ok(()), |new| ddl.replace(new))
+    replace_changed(ddl, changed, || ddl.hold(domain, CHANGE_LOCK))
 }
 
 fn change_function(ddl: &Ddl<'_>, function: Oid, change: impl Fn(&mut FunctionDef)) -> Result<()> {
-    let changed = || {
-        let old = ddl.catalog().function(function).cloned()?;
-        let mut new = (*old).clone();
-        change(&mut new);
-        (new != *old).then_some(new)
-    };
-    if changed().is_none() {
-        return Ok(());
-    }
-    ddl.hold(function, CHANGE_LOCK)?;
-    changed().map_or(Ok(()), |new| ddl.replace(new))
+    let changed = || Ok(ddl.catalog().function(function).and_then(|old| changed_copy(&**old, &change)));
+    replace_changed(ddl, changed, || ddl.hold(function, CHANGE_LOCK))
 }
