@@ -252,7 +252,7 @@ impl Binder<'_, '_> {
             }
         }
         // The type may have got fields since the row was stored.
-        if self.text_is_foreign || self.stored_query_of.is_some() {
+        if self.text_is_foreign || self.context.text_is_stored {
             coerced.extend(shape.fields.iter().skip(given).map(|(_, wanted)| Expr::null(*wanted)));
             given = given.max(shape.fields.len());
         }

@@ -160,6 +160,8 @@ pub struct BindContext<'a> {
     pub database: &'a str,
     /// The text the statement was parsed from: error positions count in it.
     pub text: &'a str,
+    /// The text comes from the catalog. Types may have got columns since it was stored.
+    pub text_is_stored: bool,
     /// The view whose stored query the statement is: its names mean what they meant when it was made.
     pub stored_query_of: Option<Arc<TableDef>>,
     /// Takes down what the names in the text stand for.

@@ -576,6 +576,7 @@ fn with_value<T>(
         variables: Some(&names),
         database: "",
         text,
+        text_is_stored: view.is_for_stored_text(),
         stored_query_of: None,
         meaning: Meaning::default(),
         earlier: None,

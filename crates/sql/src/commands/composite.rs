@@ -13,7 +13,7 @@ use super::column;
 use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
 use super::dependencies::{Node, Renaming, describe, drop_dependents, views_reading};
 use super::reshape::{self, Reshaping, Stored, storing_column};
-use super::restate::naming;
+use super::restate::{naming, with_rows};
 use super::{properties, user_type};
 use crate::catalogs::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
@@ -95,7 +95,7 @@ fn decoded(def: &Arc<CustomDef>) -> Result<Option<Composite>> {
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) -> Result<()> {
     let mut composite = required(ddl, &alter.name)?;
     let stored = Stored::of(ddl, composite.def.oid)?;
-    let mut changes = Vec::new();
+    let (mut changes, mut dropped) = (Vec::new(), Vec::new());
     let mut retyped: Vec<&Name> = Vec::new();
     for action in actions {
         match action {
@@ -125,6 +125,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                         drop_dependents(ddl, Node::Column(composite.def.oid, place), *cascade)?;
                     }
                     composite.remove(place);
+                    dropped.push(name.as_str());
                     changes.push(Reshaping::Dropped(place));
                 }
                 None if *if_exists => {
@@ -156,7 +157,9 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
             _ => return Err(Error::unsupported("this form of ALTER TYPE is not supported")),
         }
     }
+    let restatement = with_rows(ddl, &stored, &dropped, &changes)?;
     composite.store(ddl)?;
+    restatement.store(ddl)?;
     stored.reshape(ddl, &changes)
 }
 
@@ -248,15 +251,15 @@ pub(super) fn drop_attributes(ddl: &mut Ddl<'_>, type_oid: Oid, places: &[usize]
     let Some(Object::Custom(def)) = ddl.catalog().object(type_oid).cloned() else { return Ok(()) };
     let Some(mut composite) = decoded(&def)? else { return Ok(()) };
     let stored = Stored::of(ddl, type_oid)?;
-    // Views may list the columns of functions that give such rows.
-    let names: Vec<&str> = places.iter().map(|place| composite.fields[*place].0.as_str()).collect();
-    let queries = super::stored_query::stored_queries(ddl, &Renaming::of_columns(ddl, type_oid, &names))?;
     let mut descending = places.to_vec();
     descending.sort_unstable_by(|left, right| right.cmp(left));
+    let changes: Vec<Reshaping> = descending.iter().copied().map(Reshaping::Dropped).collect();
+    let names: Vec<&str> = places.iter().map(|place| composite.fields[*place].0.as_str()).collect();
+    let restatement = with_rows(ddl, &stored, &names, &changes)?;
     descending.iter().for_each(|place| composite.remove(*place));
     composite.store(ddl)?;
-    queries.store(ddl)?;
-    stored.reshape(ddl, &descending.into_iter().map(Reshaping::Dropped).collect::<Vec<_>>())
+    restatement.store(ddl)?;
+    stored.reshape(ddl, &changes)
 }
 
 /// The type and all types that are made of it, however deep; tables' row types are not among them.

@@ -1,7 +1,8 @@
-//! What tables store of a composite type, or of a table's row type, when that gains or loses a column.
+//! What tables and stored texts hold of a composite type, or of a table's row type, when that gains or loses a column.
 //!
 //! A stored row of a composite type is as long as the type was when it was written. So the tables that hold such rows are
-//! written anew, each with the rows that are there made as the type is now.
+//! written anew, each with the rows that are there made as the type is now. Stored texts give the fields of a row in order, as in
+//! `ROW(1, 2)::pair` and `'(1,2)'::pair`; those that give a field which is dropped are written again without it.
 
 use std::sync::Arc;
 
@@ -11,7 +12,9 @@ use engine::catalog::{Catalog, Object, TableDef};
 
 use super::ddl::Ddl;
 use super::rewrite::rewrite;
+use crate::binder::for_each_inner_mut;
 use crate::catalogs::user_types::{array_of, element_of_array};
+use crate::plan::{Expr, ExprKind};
 use crate::session::CatalogView;
 use crate::types::context::UserTypeKind;
 use crate::types::{CatalogLookup, RecordShape, SqlType, Value};
@@ -23,6 +26,14 @@ pub(super) enum Reshaping {
     Added(String, SqlType),
     /// The one at this place goes.
     Dropped(usize),
+}
+
+/// The place of a field that stays, after the fields before it have changed.
+fn place_after(place: usize, changes: &[Reshaping]) -> usize {
+    changes.iter().fold(place, |place, change| match change {
+        Reshaping::Dropped(dropped) if *dropped < place => place - 1,
+        _ => place,
+    })
 }
 
 /// Before a row type changes: the tables that hold rows of it.
@@ -53,9 +64,61 @@ impl Stored {
         Ok(Stored { type_oid, view, tables })
     }
 
+    /// The row type.
+    pub(super) fn type_oid(&self) -> Oid {
+        self.type_oid
+    }
+
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.tables.is_empty()
+    }
+
+    /// Changes the rows of the type in a bound expression, its subqueries included. Returns whether there are any.
+    pub(super) fn reshape_expr(&self, expr: &mut Expr, changes: &[Reshaping]) -> bool {
+        let mut has_rows = false;
+        for_each_inner_mut(expr, 0, &mut |inner, _| has_rows |= self.reshape_node(inner, changes));
+        has_rows
+    }
+
+    /// The same for one expression, without those in it.
+    fn reshape_node(&self, expr: &mut Expr, changes: &[Reshaping]) -> bool {
+        match &mut expr.kind {
+            ExprKind::Constant(value) => self.reshape_constant(value, expr.sql_type.oid, changes),
+            ExprKind::Row { fields, shape } if shape.type_oid == self.type_oid => {
+                // New fields are NULL without a word in the text.
+                let count = fields.len();
+                for change in changes {
+                    if let Reshaping::Dropped(place) = change
+                        && *place < fields.len()
+                    {
+                        fields.remove(*place);
+                        Arc::make_mut(shape).fields.remove(*place);
+                    }
+                }
+                fields.len() < count
+            }
+            ExprKind::Field(access) if under(&self.view, access.input.sql_type.oid) == self.type_oid => {
+                access.field = place_after(access.field as usize, changes) as u32;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Changes the rows of the type in a constant. Returns whether there are any.
+    pub(super) fn reshape_constant(&self, value: &mut Value, type_oid: Oid, changes: &[Reshaping]) -> bool {
+        if value.is_null() || !holds(&self.view, type_oid, self.type_oid) {
+            return false;
+        }
+        let old = std::mem::replace(value, Value::Null);
+        *value = self.value(old, type_oid, changes);
+        true
+    }
+
+    /// The place of the field that was at `place` of a row of type `type_oid`. The field itself has not been dropped.
+    pub(super) fn reshape_field(&self, type_oid: Oid, place: usize, changes: &[Reshaping]) -> usize {
+        if under(&self.view, type_oid) == self.type_oid { place_after(place, changes) } else { place }
     }
 
     /// Makes the rows that are there as the type is now, after these changes.

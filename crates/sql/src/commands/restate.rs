@@ -9,6 +9,7 @@ use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, 
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::dependencies::Renaming;
+use super::reshape::{Reshaping, Stored};
 use super::stored_expression::{Place, for_each_naming, for_each_of_table};
 use super::stored_query::{StoredQueries, stored_queries};
 use super::trigger::BothRows;
@@ -45,6 +46,19 @@ pub(super) fn naming(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<Restatement> 
             expressions.push((place, expr));
         }
     })?;
+    Ok(Restatement { expressions, queries })
+}
+
+/// The stored texts with rows of the type whose rows are about to change, as `changes` say. If columns are `dropped`, also the texts that
+/// name these: a view may list the columns of the table, or of functions that return such rows.
+pub(super) fn with_rows(ddl: &Ddl<'_>, rows: &Stored, dropped: &[&str], changes: &[Reshaping]) -> Result<Restatement> {
+    let renaming = match dropped.is_empty() {
+        true => Renaming::of_rows(ddl, rows.type_oid()),
+        false => Renaming::of_dropped_columns(ddl, rows.type_oid(), dropped),
+    };
+    let Restatement { mut expressions, mut queries } = naming(ddl, &renaming)?;
+    expressions.retain_mut(|(_, expr)| rows.reshape_expr(expr, changes));
+    queries.reshape(rows, changes, !dropped.is_empty());
     Ok(Restatement { expressions, queries })
 }
 

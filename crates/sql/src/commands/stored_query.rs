@@ -18,6 +18,7 @@ use super::deparse::{
     written_type,
 };
 use super::dependencies::{Named, Renaming};
+use super::reshape::{Reshaping, Stored};
 use crate::binder::{self, Parameters, Resolved};
 use crate::parser::{if_readable, parse_stored_query};
 use crate::plan::Expr;
@@ -315,6 +316,23 @@ pub(super) fn stored_queries(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<Store
 }
 
 impl StoredQueries {
+    /// Changes the rows of a type in the queries. Forgets the queries without such rows, unless it `keeps_all`.
+    pub fn reshape(&mut self, rows: &Stored, changes: &[Reshaping], keeps_all: bool) {
+        self.0.retain_mut(|(_, query)| {
+            let mut has_rows = false;
+            if let Some(bound) = &mut query.bound {
+                bound.for_each_expr_mut(0, &mut |expr, _| has_rows |= rows.reshape_expr(expr, changes));
+            }
+            for (sql_type, value) in query.resolved.literals.values_mut() {
+                has_rows |= rows.reshape_constant(value, sql_type.oid, changes);
+            }
+            for (type_oid, place) in query.resolved.fields.values_mut() {
+                *place = rows.reshape_field(*type_oid, *place, changes);
+            }
+            has_rows || keeps_all
+        });
+    }
+
     /// Writes the queries with the names that things have now.
     pub fn store(&self, ddl: &Ddl<'_>) -> Result<()> {
         for (view, stored) in &self.0 {

@@ -121,6 +121,7 @@ fn bound_body(
         variables: Some(&names),
         database: context.database,
         text: &function.body,
+        text_is_stored: false,
         stored_query_of: None,
         meaning: Meaning::default(),
         earlier: None,

@@ -33,6 +33,7 @@ struct View {
     /// Whose view it is; `None` for a superuser.
     role: Option<Oid>,
     temporary: Option<Oid>,
+    is_for_stored_text: bool,
     /// See [`CatalogView::for_stored_text`].
     for_stored_text: OnceLock<CatalogView>,
 }
@@ -62,6 +63,7 @@ impl CatalogView {
             explicit_path: Vec::new(),
             role: (!role.is_superuser).then_some(role.oid),
             temporary,
+            is_for_stored_text: false,
             for_stored_text: OnceLock::new(),
         };
         for name in split_names(&view.path_text) {
@@ -87,15 +89,20 @@ impl CatalogView {
     /// The same catalog with an empty search path, for texts that must name the schema of everything.
     #[must_use]
     pub fn without_path(&self) -> CatalogView {
-        self.with_path(Vec::new())
+        self.with_path(Vec::new(), false)
     }
 
     /// The same catalog for stored texts. In these, a name without a schema is always a built-in object's.
     pub fn for_stored_text(&self) -> &CatalogView {
-        self.0.for_stored_text.get_or_init(|| self.with_path(vec![PG_CATALOG_SCHEMA]))
+        self.0.for_stored_text.get_or_init(|| self.with_path(vec![PG_CATALOG_SCHEMA], true))
     }
 
-    fn with_path(&self, path: Vec<Oid>) -> CatalogView {
+    /// Whether this view is for stored texts.
+    pub fn is_for_stored_text(&self) -> bool {
+        self.0.is_for_stored_text
+    }
+
+    fn with_path(&self, path: Vec<Oid>, is_for_stored_text: bool) -> CatalogView {
         let View { catalog, path_text, plan_path, role, temporary, .. } = &*self.0;
         CatalogView(Arc::new(View {
             catalog: Arc::clone(catalog),
@@ -105,6 +112,7 @@ impl CatalogView {
             explicit_path: Vec::new(),
             role: *role,
             temporary: *temporary,
+            is_for_stored_text,
             for_stored_text: OnceLock::new(),
         }))
     }

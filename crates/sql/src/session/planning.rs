@@ -217,6 +217,7 @@ impl<'a> Environment<'a> {
             transition_tables: self.transition_tables,
             database: self.state.database_name(),
             text,
+            text_is_stored: self.view.is_for_stored_text(),
             stored_query_of: self.stored_query_of.clone(),
             resolved: self.resolved,
             leaves_views_closed: self.leaves_views_closed,

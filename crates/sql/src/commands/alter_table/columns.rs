@@ -12,6 +12,7 @@ use super::super::column::{self, Counted};
 use super::super::ddl::{Ddl, no_column, without_position};
 use super::super::dependencies::{Node, drop_all};
 use super::super::reshape::{Reshaping, Stored, refuse_stored_rows};
+use super::super::restate::with_rows;
 use super::super::rewrite::rewrite;
 use super::super::volatility::volatility;
 use super::super::{index, properties, sequence, validate};
@@ -74,8 +75,11 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     }
     let column = &new.columns[place];
     let added = Reshaping::Added(column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod));
+    let changes = [added];
+    let restatement = with_rows(ddl, &stored, &[], &changes)?;
     fill(ddl, &old, new, place, filling.map(|expr| Filling { expr, is_of_domain }))?;
-    stored.reshape(ddl, &[added])?;
+    restatement.store(ddl)?;
+    stored.reshape(ddl, &changes)?;
     // What REFERENCES points to must have its key first.
     let mut constraints = constraints;
     constraints.sort_by_key(|constraint| match &constraint.kind {

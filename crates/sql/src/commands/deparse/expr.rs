@@ -439,18 +439,16 @@ impl Writer<'_, '_> {
                 let text = self.deparser.names.subquery(subquery, self.deparser);
                 self.push(&text);
             }
-            ExprKind::Row { fields, .. } => match self.deparser.names.whole_row(expr) {
+            ExprKind::Row { fields, shape } => match self.deparser.names.whole_row(expr) {
                 Some(row) => self.push(&row),
                 None => {
-                    self.push("ROW(");
-                    for (number, field) in fields.iter().enumerate() {
-                        if number > 0 {
-                            self.push(", ");
-                        }
-                        self.expr(field, true);
-                        self.push(&self.deparser.type_of_row(field));
+                    self.row(fields);
+                    // A text that is stored names the type, so that it is found when the type changes. A table that is being made has none yet.
+                    let is_known = || types::composite_shape(self.deparser.view, shape.type_oid).is_some();
+                    if self.deparser.qualify == Qualify::Always && is_known() {
+                        let name = self.deparser.type_name(SqlType::new(shape.type_oid));
+                        self.push(&format!("::{name}"));
                     }
-                    self.push(")");
                 }
             },
             ExprKind::Field(access) => {
@@ -484,6 +482,18 @@ impl Writer<'_, '_> {
             }
             _ => self.push(name),
         }
+    }
+
+    fn row(&mut self, fields: &[Expr]) {
+        self.push("ROW(");
+        for (number, field) in fields.iter().enumerate() {
+            if number > 0 {
+                self.push(", ");
+            }
+            self.expr(field, true);
+            self.push(&self.deparser.type_of_row(field));
+        }
+        self.push(")");
     }
 
     fn in_parentheses(&mut self, expr: &Expr, needed: bool) {
@@ -605,7 +615,12 @@ impl Writer<'_, '_> {
             ExprKind::Constant(value) if cast.input.sql_type == SqlType::new(target.oid) => {
                 self.constant(value, cast.input.sql_type, false);
             }
-            ExprKind::Row { .. } if cast.input.sql_type == target => self.expr(&cast.input, false),
+            ExprKind::Row { fields, .. } if cast.input.sql_type == target => {
+                match self.deparser.names.whole_row(&cast.input) {
+                    Some(row) => self.push(&row),
+                    None => self.row(fields),
+                }
+            }
             _ => {
                 self.open();
                 self.part(&cast.input, Place::Cast, self.is_recast(&cast.input));

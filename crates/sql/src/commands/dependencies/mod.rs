@@ -18,6 +18,7 @@ use engine::catalog::{Catalog, ConstraintKind, FunctionDef, Object, RelationKind
 
 use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};
+use super::restate::with_rows;
 use crate::catalogs::user_types;
 use crate::client::Severity;
 use crate::parser::if_readable;
@@ -752,9 +753,8 @@ fn lock_unused(ddl: &Ddl<'_>, table: Oid, what: &str) -> Result<()> {
 fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()> {
     let stored = Stored::of(ddl, def.oid)?;
     let place_in_rows = def.columns[..place].iter().filter(|column| !column.dropped).count();
-    // Views may list the columns of the table, or of functions that give its rows, by their names.
-    let renaming = Renaming::of_columns(ddl, def.oid, &[&def.columns[place].name]);
-    let queries = super::stored_query::stored_queries(ddl, &renaming)?;
+    let changes = [Reshaping::Dropped(place_in_rows)];
+    let restatement = with_rows(ddl, &stored, &[&def.columns[place].name], &changes)?;
     super::grant::forget_column(ddl, def.oid, place)?;
     let column = &mut def.columns[place];
     column.name = format!("........pg.dropped.{}........", place + 1);
@@ -766,8 +766,8 @@ fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()>
     column.comment = None;
     column.missing_default = None;
     ddl.replace(def)?;
-    queries.store(ddl)?;
-    stored.reshape(ddl, &[Reshaping::Dropped(place_in_rows)])
+    restatement.store(ddl)?;
+    stored.reshape(ddl, &changes)
 }
 
 fn composite_fields_of(object: &Object) -> Option<Vec<(String, types::SqlType)>> {

@@ -73,6 +73,25 @@ impl Renaming {
         Renaming { mentions: Box::new(mentions), names_it: Box::new(names_it) }
     }
 
+    /// Columns of a table or attributes of a composite type are dropped: they no longer have names, and rows no longer have them.
+    pub fn of_dropped_columns(ddl: &Ddl<'_>, row_type: Oid, columns: &[&str]) -> Renaming {
+        let (of_columns, of_rows) = (Renaming::of_columns(ddl, row_type, columns), Renaming::of_rows(ddl, row_type));
+        Renaming {
+            mentions: Box::new(move |text: &str| (of_columns.mentions)(text) || (of_rows.mentions)(text)),
+            names_it: Box::new(move |named: &Named| (of_columns.names_it)(named) || (of_rows.names_it)(named)),
+        }
+    }
+
+    /// The rows of a row type change. They may stand within rows, arrays and domains of other types.
+    pub fn of_rows(ddl: &Ddl<'_>, row_type: Oid) -> Renaming {
+        let catalog = ddl.catalog();
+        let made = types_made_of(&catalog, row_type);
+        let names: Vec<_> = made.iter().map(|oid| mentioning(&super::name_of(&catalog, *oid))).collect();
+        let mentions = move |text: &str| names.iter().any(|mentioned| mentioned(text));
+        let names_it = move |named: &Named| named.types.iter().any(|oid| made.contains(&element(*oid)));
+        Renaming { mentions: Box::new(mentions), names_it: Box::new(names_it) }
+    }
+
     /// The renaming of an enum's value, which may stand in constants of types that are made of the enum.
     pub fn of_value(ddl: &Ddl<'_>, enum_type: Oid) -> Renaming {
         let made = types_made_of(&ddl.catalog(), enum_type);

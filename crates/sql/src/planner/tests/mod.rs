@@ -264,6 +264,7 @@ impl World {
             transition_tables: &[],
             database: "postgres",
             text,
+            text_is_stored: false,
             stored_query_of: None,
             meaning: Meaning::default(),
             earlier: None,
