@@ -415,6 +415,34 @@ const KINDS: &[Kind] = &[
         ],
     },
     Kind {
+        name: "rows of changed types",
+        make: "create type rx as (a int, b text); create table rr (a int, b text); create domain drx as rx; create type xrx as (p rx); \
+               create or replace function rows_in_made() returns text language plpgsql as \
+               $$ declare r text; begin execute 'select string_agg(q::text, '','') from made' into r; return r; \
+               exception when others then return sqlstate; end $$",
+        firsts: &[
+            "drop type rx cascade",
+            "alter type rx drop attribute a",
+            "alter type rx add attribute c int",
+            "alter table rr drop column a",
+        ],
+        seconds: &[
+            "create table made as select row(null, 'b')::rx as q",
+            "create table made as select array[row(null, 'b')::rr] as q",
+            "select row(null, 'b')::rx as q into made",
+            "create table made (q drx)",
+            "create table made (q xrx)",
+            "create type made_type as (q xrx[])",
+        ],
+        state: "select rows_in_made()
+                union all select c.relname || ' ' || format_type(atttypid, atttypmod) from pg_attribute join pg_class c on c.oid = attrelid
+                where c.relname in ('made', 'made_type') and attnum > 0 and not attisdropped",
+        clear: &[
+            "drop table if exists made, rr cascade",
+            "drop type if exists made_type, xrx, rx cascade",
+        ],
+    },
+    Kind {
         name: "names of truncated tables",
         make: "create table tr (a int); create table trn (a int); insert into tr values (1); insert into trn values (2); \
                create or replace function rows_in(name text) returns text language plpgsql as \

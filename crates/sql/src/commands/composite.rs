@@ -217,12 +217,23 @@ fn check_type(ddl: &Ddl<'_>, composite: &Composite, name: &str, sql_type: SqlTyp
 /// 42P16 for an attribute or column of type `member` in the row type `oid`, if that has rows of the row type in it. The row types in
 /// `member` are held until the transaction ends, so that none of them gets rows of this one meanwhile.
 pub(super) fn refuse_member_of_itself(ddl: &Ddl<'_>, oid: Oid, name: &str, member: Oid) -> Result<()> {
-    let mut held = Vec::new();
+    hold_row_types(ddl, member, &mut Vec::new(), |found| match found.contains(&oid) {
+        true => Err(member_of_itself(name)),
+        false => Ok(()),
+    })
+}
+
+/// Holds the row types that values of type `oid` have rows of until the transaction ends, so that nobody changes or drops them. Adds them
+/// to `held`, which has those that are held already. `check` is asked about them each time after locks were waited for.
+pub(super) fn hold_row_types(
+    ddl: &Ddl<'_>,
+    oid: Oid,
+    held: &mut Vec<Oid>,
+    check: impl Fn(&[Oid]) -> Result<()>,
+) -> Result<()> {
     loop {
-        let found = reshape::row_types_in(&ddl.view(), member);
-        if found.contains(&oid) {
-            return Err(member_of_itself(name));
-        }
+        let found = reshape::row_types_in(&ddl.view(), oid);
+        check(&found)?;
         let new: Vec<Oid> = found.into_iter().filter(|found| !held.contains(found)).collect();
         if new.is_empty() {
             return Ok(());

@@ -324,7 +324,11 @@ impl<'a> Ddl<'a> {
             let sql_type = self.bind_named(|context| named_type(context, name))?;
             self.require_type(sql_type.oid)?;
             let oid = user_types::element_of_array(sql_type.oid).unwrap_or(sql_type.oid);
-            if oid < Oid::FIRST_NORMAL || held == Some(oid) {
+            if oid < Oid::FIRST_NORMAL {
+                return Ok(sql_type);
+            }
+            if held == Some(oid) {
+                super::composite::hold_row_types(self, oid, &mut vec![oid], |_| Ok(()))?;
                 return Ok(sql_type);
             }
             // Nobody drops it until the transaction ends. Another transaction may have done so while this one waited.

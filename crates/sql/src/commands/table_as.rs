@@ -7,6 +7,7 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{Persistence, RelationKind, TableDef};
 
+use super::composite::hold_row_types;
 use super::create_table::{already_there, check_tablespace, plain_table, set_options};
 use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
@@ -52,31 +53,34 @@ pub(super) fn create_from(
     }
     // WITH NO DATA does not plan the query. So errors of planning, such as a division of constants by zero, do not occur.
     let is_planned = !into.no_data || matches!(create.source, Statement::Execute(_));
-    let source = match (source, &create.source) {
-        (Some(source), _) => Some(source),
-        (None, _) if !is_planned => None,
-        (None, Statement::Execute(execute)) => {
-            let mut locks = RelationLocks::default();
-            loop {
-                let (planned, parameters) = prepared::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?;
-                if locks.take(ddl.state, &planned)? {
-                    break Some((planned, parameters));
-                }
+    let is_planned_here = source.is_none();
+    let mut held = Vec::new();
+    let (source, mut columns) = loop {
+        let version = ddl.catalog().version();
+        let source = match &source {
+            None if is_planned => Some(planned_source(ddl, create, parameters)?),
+            source => source.clone(),
+        };
+        let columns: Vec<(String, SqlType)> = match &source {
+            Some((planned, _)) => {
+                // Not what a client is told, for whom a domain is its base type.
+                let columns = &planned.statement.columns;
+                columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect()
             }
+            None => columns_of_query(ddl, &create.source, parameters.0)?,
+        };
+        let held_before = held.len();
+        for (_, sql_type) in &columns {
+            hold_row_types(ddl, sql_type.oid, &mut held, |_| Ok(()))?;
         }
-        (None, source) => {
-            let (types, values) = parameters;
-            let planned = Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, source, types))?;
-            Some((planned, values.to_vec()))
+        // The types may have been changed or dropped while they were waited for.
+        if held.len() == held_before || ddl.catalog().version() == version {
+            break (source, columns);
         }
-    };
-    let mut columns: Vec<(String, SqlType)> = match &source {
-        Some((planned, _)) => {
-            // Not what a client is told, for whom a domain is its base type.
-            let columns = &planned.statement.columns;
-            columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect()
+        if !is_planned_here {
+            let message = "could not create the table because of a concurrent change of a type";
+            return Err(Error::new(sqlstate::SERIALIZATION_FAILURE, message));
         }
-        None => columns_of_query(ddl, &create.source, parameters.0)?,
     };
     if into.columns.len() > columns.len() {
         return Err(Error::new(sqlstate::SYNTAX_ERROR, "too many column names were specified"));
@@ -118,6 +122,25 @@ pub(super) fn create_from(
         fill(ddl, oid, &planned, &parameters)?
     };
     Ok(UtilityOutput::tag(format!("SELECT {count}")))
+}
+
+/// The plan of the query, with its locks taken, and its parameters.
+fn planned_source(
+    ddl: &mut Ddl<'_>,
+    create: &CreateTableAs,
+    (types, values): (&[SqlType], &[Value]),
+) -> Result<(Arc<Planned>, Vec<Value>)> {
+    let Statement::Execute(execute) = &create.source else {
+        let planned = Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, &create.source, types))?;
+        return Ok((planned, values.to_vec()));
+    };
+    let mut locks = RelationLocks::default();
+    loop {
+        let (planned, parameters) = prepared::plan_of_execute(ddl.state, ddl.text, execute, ddl.client)?;
+        if locks.take(ddl.state, &planned)? {
+            return Ok((planned, parameters));
+        }
+    }
 }
 
 /// The columns of a query that is not planned.
