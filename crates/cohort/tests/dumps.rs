@@ -139,11 +139,14 @@ impl Both {
         self.ours.clean();
         self.theirs.clean();
         let (found, expected) = (self.ours.run(script), self.theirs.run(script));
-        for ((text, found), expected) in script.iter().zip(&found).zip(&expected) {
-            // A domain whose check asks for the domain can't be used. PostgreSQL notices where it reads the check; Cohort, which may do so later,
-            // can't be compared from here on.
+        for (place, text) in script.iter().enumerate() {
+            let (found, expected) = (&found[place], &expected[place]);
+            // A domain whose check asks for the domain can't be used. PostgreSQL says so where it reads the check, and Cohort may do so later.
+            // The rest of the script is compared without this statement.
             if expected.starts_with("54001") && found.is_empty() {
-                return Ok(());
+                let mut others = script.to_vec();
+                others.remove(place);
+                return self.judge(&others);
             }
             if found.get(..5) != expected.get(..5) {
                 let kind = format!("{:?} and {:?}", expected.get(..5), found.get(..5));

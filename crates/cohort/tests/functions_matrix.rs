@@ -60,6 +60,9 @@ fn numbers(client: &mut Client, query: &str) -> HashSet<u32> {
     client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect()
 }
 
+/// How many rows of a function that gives many are compared.
+const LIMIT: &str = " limit 20";
+
 const FUNCTIONS: &str = "
     select p.oid, p.proname::text, p.proretset, p.provariadic,
         array(select t.typname::text from unnest(p.proargtypes) with ordinality a(t, n) join pg_type t on t.oid = a.t order by n)
@@ -87,7 +90,7 @@ fn function_calls(theirs: &mut Client, ours: &mut Client, count: usize, calls: &
                 last.insert_str(0, "variadic ");
             }
             let call = format!("pg_catalog.{}({})", quoted(&name), arguments.join(", "));
-            let text = if returns_set { format!("select * from {call} limit 20") } else { format!("select {call}") };
+            let text = if returns_set { format!("select * from {call}{LIMIT}") } else { format!("select {call}") };
             calls.push(Call { of: name.clone(), text });
         }
     }
@@ -191,6 +194,15 @@ fn session(socket: &Path) -> Session {
     session
 }
 
+/// Whether PostgreSQL has failed at a row that Cohort has not computed because of the limit: PostgreSQL computes all rows that a function in
+/// FROM gives. Without the limit Cohort must fail as well.
+fn fails_behind_the_limit(ours: &mut Session, text: &str, expected: &str, found: &str) -> bool {
+    let is_cut_short = expected.starts_with("ERROR ") && found.contains("tag SELECT 20\n");
+    let (true, Some(whole)) = (is_cut_short, text.strip_suffix(LIMIT)) else { return false };
+    let counted = ours.simple(&whole.replacen("select *", "select count(*)", 1));
+    counted.lines().next() == expected.lines().next()
+}
+
 #[test]
 fn functions_operators_and_casts_answer_as_postgresql_s_do() {
     let Some(binaries) = server_binaries() else { return };
@@ -213,7 +225,11 @@ fn functions_operators_and_casts_answer_as_postgresql_s_do() {
     for Call { of, text } in &calls {
         let (expected, found) = (theirs.simple(text), ours.simple(text));
         assert!(!found.contains("the connection is closed"), "the connection broke at {text}\n{}", server.log());
-        if expected == found || expected.contains("57014") || left_out::answer(of, &expected, &found) {
+        if expected == found
+            || expected.contains("57014")
+            || left_out::answer(of, &expected, &found)
+            || fails_behind_the_limit(&mut ours, text, &expected, &found)
+        {
             continue;
         }
         let (count, first) = differing.entry(of).or_default();

@@ -119,6 +119,16 @@ impl Session {
         self.answer()
     }
 
+    /// Prepares a statement and describes it; the server's answer.
+    pub fn describe(&mut self, text: &str) -> String {
+        let mut message = BytesMut::new();
+        frontend::parse("", text, [], &mut message).unwrap();
+        frontend::describe(b'S', "", &mut message).unwrap();
+        frontend::sync(&mut message);
+        self.stream.write_all(&message).unwrap();
+        self.answer()
+    }
+
     /// Describes a named statement, binds it, describes the portal and runs it; the server's answer.
     pub fn run_prepared(&mut self, statement: &str) -> String {
         let mut message = BytesMut::new();
@@ -152,8 +162,8 @@ impl Session {
         self.answer()
     }
 
-    /// Everything up to the word that the server is ready, a line each. Columns are shown once there are rows, or are none: a
-    /// statement that fails may or may not have told them before.
+    /// Everything up to the word that the server is ready, a line each. Columns are shown once there are rows, or are none, or the
+    /// statement is only described: a statement that fails may or may not have told them before.
     pub fn answer(&mut self) -> String {
         let (mut seen, mut columns_line) = (String::new(), String::new());
         loop {
@@ -202,7 +212,7 @@ impl Session {
                         b'E' => "in a failed block",
                         other => panic!("an unknown status {other}"),
                     };
-                    writeln!(seen, "ready, {status}").unwrap();
+                    writeln!(seen, "{columns_line}ready, {status}").unwrap();
                     return seen;
                 }
                 Some(_) => {}

@@ -243,12 +243,7 @@ pub fn answer(of: &str, expected: &str, found: &str) -> bool {
     };
     // Between bounds whose distance is no number, PostgreSQL's bucket is what the processor makes of an infinite one.
     let is_no_bucket = of == "width_bucket" && expected.lines().any(|line| line == "row -2147483648");
-    // Rows that the limit leaves out are not computed, whereas PostgreSQL computes all that a function in FROM gives: one of them may fail.
-    let is_cut_short = expected.starts_with("ERROR ") && found.contains("tag SELECT 20\n");
     // The reference's locale is C, in which letters beyond ASCII have no case. In Cohort they have the one that Unicode gives them.
     let is_of_letters = ["initcap", "lower", "upper"].contains(&of) && !expected.is_ascii();
-    is_of_letters
-        || is_cut_short
-        || is_no_bucket
-        || SIGNS.contains(&of) && sign(expected).is_some() && sign(expected) == sign(found)
+    is_of_letters || is_no_bucket || SIGNS.contains(&of) && sign(expected).is_some() && sign(expected) == sign(found)
 }

@@ -9,9 +9,12 @@ use super::common::wire::Session;
 use super::generator::Generator;
 use super::schema::{Schema, Table};
 
-/// The functions that the views of this page read beside the tables.
+/// The type and the functions that the views of this page read beside the tables.
 const HELPERS: &[&str] = &[
-    "drop view if exists made, again, made_again cascade",
+    "set search_path to r",
+    "drop view if exists made, again cascade",
+    "drop type if exists pair_of_int cascade",
+    "create type pair_of_int as (x int4, y int4)",
     "drop function if exists of_t0(int4) cascade",
     "drop function if exists first_of(t0) cascade",
     "create function of_t0(n int4) returns setof t0 language sql stable as 'select * from r.t0 where id <= n'",
@@ -37,9 +40,9 @@ const HIDING: &[&str] = &[
     "create function hiding.max(pg_catalog.int4) returns pg_catalog.int4 language sql as 'select -7'",
     "create function hiding.sum(pg_catalog.int4) returns pg_catalog.int4 language sql as 'select -7'",
     "create function hiding.row_number() returns pg_catalog.int4 language sql as 'select -7'",
-    "create function hiding.row_to_json(pg_catalog.record) returns pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.row_to_json(pg_catalog.anyelement) returns pg_catalog.int4 language sql as 'select -7'",
     "create function hiding.generate_series(pg_catalog.int4, pg_catalog.int4) returns setof pg_catalog.int4 language sql as 'select -7'",
-    "create function hiding.pg_typeof(pg_catalog.\"any\") returns pg_catalog.int4 language sql as 'select -7'",
+    "create function hiding.pg_typeof(pg_catalog.anyelement) returns pg_catalog.int4 language sql as 'select -7'",
 ];
 
 /// Functions of the random schemas: their bodies mean what the caller's search path says.
@@ -229,11 +232,6 @@ impl Case {
             changes,
         }
     }
-
-    fn setup(&self) -> impl Iterator<Item = &str> {
-        let start = ["set search_path to r", "create type pair_of_int as (x int4, y int4)"];
-        start.into_iter().chain(HELPERS.iter().copied()).chain(HIDING.iter().copied())
-    }
 }
 
 fn real_tables(schema: &Schema) -> Vec<&Table> {
@@ -286,9 +284,22 @@ fn text_of(session: &mut Session, arguments: &str) -> Result<String, String> {
     Ok(seen[start..end].trim_end_matches(';').to_owned())
 }
 
+/// Makes what the views read, and what hides built-in objects unless it is there already.
+fn set_up(session: &mut Session) {
+    let mut run = |text: &str| {
+        let answer = session.simple(text);
+        assert!(answer.contains("\ntag ") || answer.starts_with("tag "), "{text}: {answer}");
+        answer
+    };
+    HELPERS.iter().for_each(|text| drop(run(text)));
+    if run("select to_regnamespace('hiding') is null").contains("row t") {
+        HIDING.iter().for_each(|text| drop(run(text)));
+    }
+}
+
 /// Makes the view, under names of columns that differ. Not every query can be a view.
 fn make(session: &mut Session, case: &Case) -> bool {
-    case.setup().for_each(|text| drop(session.simple(text)));
+    set_up(session);
     let query = &case.query;
     if session.simple(&format!("create view made as {query}")).contains("tag ") {
         return true;
