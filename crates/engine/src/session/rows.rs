@@ -28,11 +28,21 @@ impl Session {
     /// 57014 from waiting.
     #[inline]
     pub fn insert(&self, table: &Table, row: &[Datum], keys: &dyn IndexKeySource) -> Result<Tid> {
+        self.entering(table, |scratch| self.insert_with(scratch, table, row, keys))
+    }
+
+    /// Enters rows. If that fails they are undone, so that nobody has to look at their keys again.
+    #[inline]
+    fn entering<T>(&self, table: &Table, enter: impl FnOnce(&mut Scratch) -> Result<T>) -> Result<T> {
         self.begin_write(table)?;
         let mut scratch = self.take_scratch();
-        let inserted = self.insert_with(&mut scratch, table, row, keys);
+        let noted = self.possible_duplicates.borrow().len();
+        let entered = enter(&mut scratch);
+        if entered.is_err() {
+            self.possible_duplicates.borrow_mut().truncate(noted);
+        }
         self.put_scratch(scratch);
-        inserted
+        entered
     }
 
     #[inline]
@@ -70,11 +80,7 @@ impl Session {
         keys: &dyn IndexKeySource,
         inserted: &mut dyn FnMut(usize, Tid),
     ) -> Result<()> {
-        self.begin_write(table)?;
-        let mut scratch = self.take_scratch();
-        let done = self.insert_many_with(&mut scratch, table, rows, keys, inserted);
-        self.put_scratch(scratch);
-        done
+        self.entering(table, |scratch| self.insert_many_with(scratch, table, rows, keys, inserted))
     }
 
     fn insert_many_with(
@@ -165,9 +171,11 @@ impl Session {
         })
     }
 
-    /// The keys entered since the last call that other rows had, or may have had, in indexes whose uniqueness is looked at later.
-    pub fn take_possible_duplicates(&self) -> Vec<PossibleDuplicate> {
-        self.possible_duplicates.take()
+    /// The keys entered into `table` since the last call that other rows had, or may have had, in indexes whose uniqueness is looked at later.
+    /// Those of other tables may belong to a row whose keys are still being computed.
+    pub fn take_possible_duplicates(&self, table: &Table) -> Vec<PossibleDuplicate> {
+        let is_of_table = |key: &mut PossibleDuplicate| table.indexes.iter().any(|index| index.def.oid == key.index);
+        self.possible_duplicates.borrow_mut().extract_if(.., is_of_table).collect()
     }
 
     /// Looks whether a key of a unique index has more than one row by now; waits for those who may be about to make or remove one.
@@ -253,14 +261,10 @@ impl Session {
         keys: &dyn IndexKeySource,
         arbiters: Option<&[usize]>,
     ) -> Result<ConflictOutcome> {
-        self.begin_write(table)?;
         let is_arbiter = |position: usize| {
             table.indexes[position].def.unique && arbiters.is_none_or(|arbiters| arbiters.contains(&position))
         };
-        let mut scratch = self.take_scratch();
-        let outcome = self.insert_or_find(&mut scratch, table, row, keys, &is_arbiter);
-        self.put_scratch(scratch);
-        outcome
+        self.entering(table, |scratch| self.insert_or_find(scratch, table, row, keys, &is_arbiter))
     }
 
     fn insert_or_find(
@@ -271,6 +275,7 @@ impl Session {
         keys: &dyn IndexKeySource,
         is_arbiter: &dyn Fn(usize) -> bool,
     ) -> Result<ConflictOutcome> {
+        let noted = self.possible_duplicates.borrow().len();
         'again: loop {
             for position in (0..table.indexes.len()).filter(|position| is_arbiter(*position)) {
                 scratch.key.clear();
@@ -297,6 +302,7 @@ impl Session {
                         return Err(self.duplicate(table, position, row, keys)?);
                     }
                     // Somebody came in between. The row was never there; entries made so far lead nowhere.
+                    self.possible_duplicates.borrow_mut().truncate(noted);
                     self.with_ctx(|ctx| {
                         table.heap.take_back(ctx, tid)?;
                         self.take_back(ctx, table, &moved)
@@ -355,11 +361,7 @@ impl Session {
         changed: &ColumnSet,
         keys: &dyn IndexKeySource,
     ) -> Result<Modify> {
-        self.begin_write(table)?;
-        let mut scratch = self.take_scratch();
-        let outcome = self.update_with(&mut scratch, table, tid, row, changed, keys);
-        self.put_scratch(scratch);
-        outcome
+        self.entering(table, |scratch| self.update_with(scratch, table, tid, row, changed, keys))
     }
 
     fn update_with(

@@ -55,10 +55,13 @@ struct ForeignKey {
 /// A check that waits for the end of its statement or transaction.
 #[derive(Clone)]
 pub struct PendingCheck {
-    /// Checks are numbered within their session, so that a savepoint's rollback finds those queued after it.
+    /// Checks are numbered within their session, so that a savepoint's rollback finds those queued after it. They are kept in the order of
+    /// these numbers.
     pub number: u64,
     work: Work,
     is_deferred: bool,
+    /// Its statement has ended, so that it has its place among the deferred checks of the transaction.
+    is_placed: bool,
 }
 
 impl PendingCheck {
@@ -312,9 +315,31 @@ pub(super) fn queue_call(state: &SessionState, call: QueuedCall) {
 }
 
 fn push(state: &SessionState, work: Work, is_deferred: bool) {
-    let number = state.next_check.get();
-    state.next_check.set(number + 1);
-    state.pending_checks.borrow_mut().push(PendingCheck { number, work, is_deferred });
+    let number = next_number(state);
+    state.pending_checks.borrow_mut().push(PendingCheck { number, work, is_deferred, is_placed: false });
+}
+
+fn next_number(state: &SessionState) -> u64 {
+    state.next_check.replace(state.next_check.get() + 1)
+}
+
+/// Where the checks that are numbered from `first` on begin.
+fn place_of(first: u64, checks: &[PendingCheck]) -> usize {
+    checks.partition_point(|check| check.number < first)
+}
+
+/// Places the deferred checks of a statement that ends behind those of the statements that have ended before: statements that its triggers
+/// have run before their rows are among these.
+fn place_deferred(state: &SessionState, first: u64) {
+    let mut pending = state.pending_checks.borrow_mut();
+    let start = place_of(first, &pending);
+    let deferred: Vec<PendingCheck> =
+        pending.extract_if(start.., |check| check.is_deferred && !check.is_placed).collect();
+    pending.extend(deferred.into_iter().map(|check| PendingCheck {
+        number: next_number(state),
+        is_placed: true,
+        ..check
+    }));
 }
 
 /// Which of the pending checks are to be made.
@@ -361,18 +386,21 @@ pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Clien
 /// As [`run_pending_checks`].
 pub fn apply_deferral(state: &SessionState, is_nested: bool, client: &mut dyn Client) -> Result<()> {
     let first = state.next_check.get();
-    for check in state.pending_checks.borrow_mut().iter_mut().filter(|check| check.is_deferred) {
-        let still = match &check.work {
-            Work::ForeignKey { key, .. } => key.is_deferred(state),
-            Work::Trigger(call) => call.is_deferred(state),
-            Work::Unique(key, _) => key.is_deferred(state),
+    {
+        let is_immediate = |check: &PendingCheck| match &check.work {
+            Work::ForeignKey { key, .. } => !key.is_deferred(state),
+            Work::Trigger(call) => !call.is_deferred(state),
+            Work::Unique(key, _) => !key.is_deferred(state),
         };
-        if !still {
-            // If this is undone, the check is as pending as before.
-            state.made_checks.borrow_mut().push(check.clone());
-            check.is_deferred = false;
-            check.number = state.next_check.replace(state.next_check.get() + 1);
-        }
+        let mut pending = state.pending_checks.borrow_mut();
+        let due: Vec<PendingCheck> = pending.extract_if(.., |check| check.is_deferred && is_immediate(check)).collect();
+        // If this is undone, the checks are as pending as before.
+        state.made_checks.borrow_mut().extend(due.iter().cloned());
+        pending.extend(due.into_iter().map(|check| PendingCheck {
+            number: next_number(state),
+            is_deferred: false,
+            ..check
+        }));
     }
     if is_nested {
         return run_pending_checks(state, Due::Statement(first), client);
@@ -388,14 +416,17 @@ fn run_all(state: &SessionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> 
         Due::All => (true, 0),
         Due::Statement(first) => (false, first),
     };
-    let is_due = |check: &PendingCheck| is_all || !check.is_deferred && check.number >= first;
     loop {
-        if !is_all && state.pending_checks.borrow().iter().any(|check| check.is_deferred && check.number >= first) {
-            state.refuse_if_restricted("fire deferred trigger")?;
+        if !is_all {
+            place_deferred(state, first);
         }
         let ready: Vec<PendingCheck> = {
             let mut pending = state.pending_checks.borrow_mut();
-            pending.extract_if(.., |check| is_due(check)).collect()
+            let start = place_of(first, &pending);
+            if !is_all && pending[start..].iter().any(|check| check.is_deferred) {
+                state.refuse_if_restricted("fire deferred trigger")?;
+            }
+            pending.extract_if(start.., |check| is_all || !check.is_deferred).collect()
         };
         if ready.is_empty() {
             return Ok(());

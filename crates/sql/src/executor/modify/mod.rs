@@ -152,7 +152,7 @@ impl<'p> OpenTarget<'p> {
     /// them; `foreign_keys` queues that of foreign keys.
     fn queue_constraints(&self, run: &Run<'_, 'p>, foreign_keys: impl FnOnce(&foreign_key::ForeignKeys)) {
         let duplicates = match self.table.has_deferrable_keys {
-            true => run.engine().take_possible_duplicates(),
+            true => run.engine().take_possible_duplicates(&self.table),
             false => Vec::new(),
         };
         foreign_key::queue_possible_duplicates(&self.table.def, &duplicates, true, run.state);

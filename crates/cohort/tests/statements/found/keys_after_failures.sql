@@ -1,0 +1,27 @@
+-- A row that fails leaves no key behind that is to be looked at again.
+create table kf (id int, a int, b int);
+alter table kf add constraint kf_a unique (a) deferrable initially deferred;
+alter table kf add constraint kf_id unique (id);
+insert into kf values (1, 1), (2, 2);
+insert into kf values (1, 2);
+begin;
+update kf set b = 1 where id = 1;
+alter table kf drop constraint kf_id;
+rollback;
+begin;
+savepoint s;
+insert into kf values (1, 2);
+rollback to s;
+update kf set b = 1 where id = 1;
+alter table kf drop constraint kf_id;
+rollback;
+begin;
+savepoint s;
+update kf set id = 1, a = 1 where id = 2;
+rollback to s;
+insert into kf values (3, 3) on conflict (id) do nothing;
+alter table kf drop constraint kf_id;
+rollback;
+do $$ begin begin insert into kf values (2, 1); exception when unique_violation then raise notice 'caught'; end; insert into kf values (4, 4); end $$;
+select * from kf order by id;
+drop table kf;

@@ -1,0 +1,45 @@
+-- Deferred checks and triggers are called in the order in which their statements have ended: a statement of a trigger before the rows, or of a
+-- function, ends before the statement around it.
+create table od (id int, a int, b int);
+alter table od add constraint od_key unique (b) deferrable initially deferred;
+create function od_note() returns trigger language plpgsql as $$ begin raise notice '% % %', tg_name, tg_op, new; return null; end $$;
+create function od_spread() returns trigger language plpgsql as $$ begin update od set a = coalesce(a, 0) + 1 where id = 1; return new; end $$;
+create constraint trigger noted after insert or update on od deferrable initially deferred for each row execute function od_note();
+insert into od values (1, 1, 1), (2, 2, 2);
+create trigger spread before insert on od for each row execute function od_spread();
+begin;
+insert into od values (3, 3, 3), (4, 4, 4);
+insert into od values (5, 5, 5);
+select count(*) from od;
+commit;
+-- A duplicate that is found behind the triggers of statements within.
+insert into od values (6, 6, 1);
+begin;
+insert into od values (7, 7, 7);
+savepoint s;
+insert into od values (8, 8, 8);
+rollback to s;
+insert into od values (9, 9, 9);
+set constraints noted immediate;
+insert into od values (10, 10, 10);
+set constraints noted deferred;
+insert into od values (11, 11, 11);
+commit;
+drop trigger spread on od;
+create trigger spread after insert on od for each row execute function od_spread();
+insert into od values (12, 12, 12), (13, 13, 13);
+create function od_add(n int) returns int language plpgsql as $$ begin insert into od values (n, n, n); return n; end $$;
+drop trigger spread on od;
+insert into od select od_add(n) + 100, n, n + 200 from generate_series(20, 21) n;
+begin;
+insert into od select od_add(n) + 100, n, n + 200 from generate_series(30, 31) n;
+savepoint s;
+set constraints all immediate;
+rollback to s;
+select od_add(40);
+commit;
+begin;
+insert into od select od_add(n) + 100, n, n + 200 from generate_series(50, 51) n;
+do $$ begin perform od_add(60); begin perform od_add(61); raise exception 'undone'; exception when others then null; end; perform od_add(62); end $$;
+commit;
+drop table od; drop function od_note, od_spread, od_add;
