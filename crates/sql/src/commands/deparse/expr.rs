@@ -4,6 +4,7 @@ use base::Oid;
 use engine::catalog::TableDef;
 
 use super::plain_literal;
+use crate::catalogs::user_types;
 use crate::plan::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue,
     SetCall, Subquery, Variable, WindowCall, WindowFrame,
@@ -235,7 +236,8 @@ impl<'a> Deparser<'a> {
         if self.qualify == Qualify::WhereNeeded {
             return plain;
         }
-        let element = types::element_type(self.view, sql_type.oid).unwrap_or(sql_type.oid);
+        // A domain over arrays has a name of its own, whatever their elements are.
+        let element = user_types::element_of_array(sql_type.oid).unwrap_or(sql_type.oid);
         match self.view.user_type(element) {
             Some(user_type) if self.view.type_is_visible(element) => {
                 format!("{}.{plain}", quote_identifier(&user_type.schema))

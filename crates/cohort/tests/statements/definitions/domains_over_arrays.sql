@@ -1,0 +1,32 @@
+-- Domains over arrays are named with their schema in texts that are stored.
+create schema da; set search_path to da;
+create type mood as enum ('low', 'high');
+create domain few as int[] check (cardinality(value) < 4);
+create domain moods as mood[];
+create view v as select array[null, 1, 2]::few as k, array['low']::moods as m, '{high}'::moods as n;
+create table t (id int, k few default array[1, 2, '3']::few, l few default array[1, 2]::int[]::few, m moods default array['low']::moods,
+    check (k <> array[7]::few), check (m <> '{low,low}'::moods));
+create index on t ((array[id]::few));
+create function f(a few default array[1]::few) returns int language sql as 'select cardinality(a)';
+create domain fewer as few default array[1]::few check (value <> array[5]::few);
+insert into t (id) values (1);
+insert into t values (2, array[7]);
+insert into t values (2, array[1, 2, 3, 4]);
+set search_path to public;
+select * from da.v;
+insert into da.t (id) values (3);
+select * from da.t;
+select da.f();
+select pg_get_viewdef('da.v');
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'da.t'::regclass order by adnum;
+select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'da.t'::regclass order by conname;
+alter domain da.few rename to some;
+alter schema da rename to db;
+insert into db.t (id) values (4);
+select pg_get_viewdef('db.v');
+select * from db.v;
+select db.f();
+set search_path to db;
+select pg_get_viewdef('db.v');
+select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'db.t'::regclass order by adnum;
+drop schema db cascade;
