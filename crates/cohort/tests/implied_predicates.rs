@@ -146,7 +146,7 @@ fn differences(seed: u64, ours: &mut Session, theirs: &mut Session) -> (usize, V
     run(theirs, "drop table p, rows_of_p");
     for (condition, predicate) in pairs {
         if is_unsound(ours, &condition, &predicate) {
-            found.push(format!("seed {seed}: a row is true of {condition} and not of {predicate}\n"));
+            found.push(format!("seed {seed}: a row satisfies {condition} but not {predicate}\n"));
         }
     }
     (implied, found)

@@ -193,6 +193,17 @@ impl Generator {
         format!("{value}{}", self.any(column.casts))
     }
 
+    /// The same in a list. One `name` in it gives PostgreSQL's comparison the collation of names, from which no comparison of texts follows;
+    /// Cohort's expressions have no collation of their own.
+    fn listed(&mut self, column: &Column) -> String {
+        let value = self.value(column);
+        if column.name == "n" {
+            return value;
+        }
+        self.parameters.iter_mut().filter(|(sql_type, _)| *sql_type == "name").for_each(|given| given.0 = "text");
+        value.replace("::name", "")
+    }
+
     fn array(&mut self, column: &Column) -> String {
         let count = self.random.random_range(0..4);
         let mut elements: Vec<String> = (0..count).map(|_| self.any(column.values).replace('\'', "\"")).collect();
@@ -223,7 +234,7 @@ impl Generator {
                 }
             }
             8 => {
-                let list: Vec<String> = (0..self.random.random_range(1..4)).map(|_| self.value(column)).collect();
+                let list: Vec<String> = (0..self.random.random_range(1..4)).map(|_| self.listed(column)).collect();
                 let not = self.any(&["", "", "not "]);
                 format!("{name} {not}in ({})", list.join(", "))
             }
@@ -339,6 +350,15 @@ impl Generator {
             "i = any (array[j])",
             "# = any (array[i, j])",
             "i = any (array[i])",
+            "i = any (array[j, #])",
+            "i <> all (array[j, #])",
+            "i > all (array[j, null])",
+            "j >= any (array[i, j])",
+            "# <> all (array[i, j])",
+            "i <= j",
+            "j >= i",
+            "j > i",
+            "i <> j",
             "length(v) = #",
             "upper(v) = 'X'",
             "v || t = 'x'",

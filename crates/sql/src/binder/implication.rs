@@ -25,6 +25,7 @@ enum Condition<'e> {
     All(Vec<Condition<'e>>),
     Any(Vec<Condition<'e>>),
     Compares(Comparison<'e>),
+    Relates(Relation<'e>),
     /// A comparison of this operand with NULL, which is true of no row.
     Unknown(&'e Expr),
     /// False for every row. As in PostgreSQL it implies only another condition that is false for every row.
@@ -40,6 +41,14 @@ struct Comparison<'e> {
     value: &'e Value,
     /// The type that the operator reads the constant as.
     type_oid: Oid,
+}
+
+/// `left operator right`, where neither is a constant.
+#[derive(Debug, Clone)]
+struct Relation<'e> {
+    left: &'e Expr,
+    operator: &'static OperatorDef,
+    right: &'e Expr,
 }
 
 impl<'e> Condition<'e> {
@@ -59,7 +68,7 @@ impl<'e> Condition<'e> {
                     _ => Condition::Any(parts),
                 }
             }
-            ExprKind::Call(call) => Comparison::of(call).map_or(Condition::Other(expr), Condition::Compares),
+            ExprKind::Call(call) => Condition::of_call(call).unwrap_or(Condition::Other(expr)),
             ExprKind::Quantified(quantified) => Condition::of_elements(quantified).unwrap_or(Condition::Other(expr)),
             ExprKind::Constant(Value::Bool(false)) => Condition::False,
             _ => Condition::Other(expr),
@@ -75,23 +84,53 @@ impl<'e> Condition<'e> {
         }
     }
 
-    /// `a IN (12, 13)` is a comparison with 12 or one with 13, `a > ALL ('{3,11}')` one with each.
-    fn of_elements(quantified: &'e Quantified) -> Option<Condition<'e>> {
-        let operator = quantified.operator;
-        let Some(Value::Array(array)) = quantified.array.as_constant() else { return None };
-        if !is_comparison(operator) || array.values.len() > ELEMENTS_MAX || quantified.left.as_constant().is_some() {
+    fn of_call(call: &'e Call) -> Option<Condition<'e>> {
+        let (operator, [left, right]) = (call.operator?, call.arguments.as_slice()) else { return None };
+        Condition::of_operands(operator, left, right)
+    }
+
+    fn of_operands(operator: &'static OperatorDef, left: &'e Expr, right: &'e Expr) -> Option<Condition<'e>> {
+        if !is_comparison(operator) {
             return None;
         }
-        let each = array.values.iter().map(|value| match value {
-            Value::Null => Condition::Unknown(&quantified.left),
+        let (operand, constant, role, declared) = match (left.as_constant(), right.as_constant()) {
+            (None, None) => return Some(Condition::Relates(Relation { left, operator, right })),
+            (None, Some(_)) => (left, right, operator.role, operator.right),
+            (Some(_), None) => (right, left, commuted(operator.role), operator.left),
+            (Some(_), Some(_)) => return None,
+        };
+        Some(match constant.as_constant()? {
+            Value::Null => Condition::Unknown(operand),
             value => {
-                let type_oid = taken_for(operator.right, array.element);
-                Condition::Compares(Comparison { operand: &quantified.left, role: operator.role, value, type_oid })
+                let type_oid = taken_for(declared, constant.sql_type.oid);
+                Condition::Compares(Comparison { operand, role, value, type_oid })
             }
-        });
+        })
+    }
+
+    /// `a IN (12, 13)` is a comparison with 12 or one with 13, `a > ALL ('{3,11}')` one with each, and so is `a > ALL (ARRAY[b, 11])`.
+    fn of_elements(quantified: &'e Quantified) -> Option<Condition<'e>> {
+        let Quantified { operator, left, .. } = quantified;
+        let each: Vec<Condition<'e>> = match &quantified.array.kind {
+            ExprKind::Array { elements, nested: false } if elements.len() <= ELEMENTS_MAX => {
+                elements.iter().map(|element| Condition::of_operands(operator, left, element)).collect::<Option<_>>()?
+            }
+            ExprKind::Constant(Value::Array(array)) if array.values.len() <= ELEMENTS_MAX => {
+                if !is_comparison(operator) || left.as_constant().is_some() {
+                    return None;
+                }
+                let type_oid = taken_for(operator.right, array.element);
+                let of_value = |value: &'e Value| match value {
+                    Value::Null => Condition::Unknown(left),
+                    value => Condition::Compares(Comparison { operand: left, role: operator.role, value, type_oid }),
+                };
+                array.values.iter().map(of_value).collect()
+            }
+            _ => return None,
+        };
         match quantified.quantifier {
-            Quantifier::Any => Some(Condition::Any(each.collect())),
-            Quantifier::All => Some(Condition::All(each.collect())),
+            Quantifier::Any => Some(Condition::Any(each)),
+            Quantifier::All => Some(Condition::All(each)),
             Quantifier::Only => None,
         }
     }
@@ -110,6 +149,10 @@ impl<'e> Condition<'e> {
             (Condition::Compares(filter), Condition::Other(predicate)) => {
                 asks_for_a_value(predicate).is_some_and(|input| needs(filter.operand, input))
             }
+            (Condition::Relates(filter), Condition::Relates(predicate)) => filter.implies(predicate),
+            (Condition::Relates(filter), Condition::Other(predicate)) => {
+                asks_for_a_value(predicate).is_some_and(|input| needs(filter.left, input) || needs(filter.right, input))
+            }
             // A comparison with NULL is never true, so any `IS NOT NULL` follows from it.
             (Condition::Unknown(_), Condition::Other(predicate)) => asks_for_a_value(predicate).is_some(),
             // Otherwise only comparisons of the same operand follow from it.
@@ -120,7 +163,9 @@ impl<'e> Condition<'e> {
             (Condition::Other(filter), Condition::Other(predicate)) => {
                 same(filter, predicate) || asks_for_a_value(predicate).is_some_and(|input| needs(filter, input))
             }
-            (Condition::Other(_), Condition::Compares(_)) | (_, Condition::Unknown(_) | Condition::False) => false,
+            (Condition::Other(_), Condition::Compares(_))
+            | (Condition::Relates(_), Condition::Compares(_))
+            | (_, Condition::Relates(_) | Condition::Unknown(_) | Condition::False) => false,
         }
     }
 }
@@ -150,9 +195,10 @@ fn needs(expr: &Expr, input: &Expr) -> bool {
         ExprKind::Cast(cast) => needs(&cast.input, input),
         ExprKind::Quantified(quantified) if quantified.function.strict => {
             // A comparison with all elements of an empty array is true of NULL, too.
-            let has_elements = match (quantified.quantifier, quantified.array.as_constant()) {
+            let has_elements = match (quantified.quantifier, &quantified.array.kind) {
                 (Quantifier::Any, _) => true,
-                (_, Some(Value::Array(array))) => !array.values.is_empty(),
+                (_, ExprKind::Constant(Value::Array(array))) => !array.values.is_empty(),
+                (_, ExprKind::Array { elements, nested: false }) => !elements.is_empty(),
                 _ => false,
             };
             has_elements && needs(&quantified.left, input) || needs(&quantified.array, input)
@@ -161,18 +207,23 @@ fn needs(expr: &Expr, input: &Expr) -> bool {
     }
 }
 
-impl<'e> Comparison<'e> {
-    fn of(call: &'e Call) -> Option<Comparison<'e>> {
-        let (operator, [left, right]) = (call.operator?, call.arguments.as_slice()) else { return None };
-        let (operand, constant, role, declared) = match (left.as_constant(), right.as_constant()) {
-            (None, Some(_)) => (left, right, operator.role, operator.right),
-            (Some(_), None) => (right, left, commuted(operator.role), operator.left),
-            _ => return None,
-        };
-        let value = constant.as_constant().filter(|value| is_comparison(operator) && !value.is_null())?;
-        Some(Comparison { operand, role, value, type_oid: taken_for(declared, constant.sql_type.oid) })
+impl Relation<'_> {
+    /// `a = b` makes sure of `a <= b`, and of `b >= a`.
+    fn implies(&self, predicate: &Relation<'_>) -> bool {
+        let (own, asked) = (self.operator, predicate.operator);
+        let is_alike = own.left == asked.left && own.right == asked.right;
+        if is_alike && same(self.left, predicate.left) && same(self.right, predicate.right) {
+            return role_implies(own.role, asked.role, Ordering::Equal);
+        }
+        let is_turned = own.left == asked.right && own.right == asked.left;
+        is_turned
+            && same(self.left, predicate.right)
+            && same(self.right, predicate.left)
+            && role_implies(own.role, commuted(asked.role), Ordering::Equal)
     }
+}
 
+impl Comparison<'_> {
     /// `a > 11` makes sure of `a > 10`.
     fn implies(&self, predicate: &Comparison<'_>) -> bool {
         same(self.operand, predicate.operand)
@@ -315,6 +366,7 @@ mod tests {
                 let Value::Int4(constant) = comparison.value else { unreachable!("all are integers") };
                 value.map(|value| compare(value, comparison.role, *constant))
             }
+            Condition::Relates(_) => unreachable!("there is one column"),
             Condition::Unknown(_) => None,
             Condition::False => Some(false),
             Condition::Other(expr) => match &expr.kind {
@@ -324,7 +376,8 @@ mod tests {
         }
     }
 
-    /// A predicate that is said to be implied is true of every row of which the condition is true.
+    /// A predicate that is said to be implied is true of every row of which the condition is true. Filters that are true of no row are judged by
+    /// `tests/implied_predicates.rs` only.
     #[test]
     fn conditions_imply_only_what_is_true_of_every_row() {
         let sql_type = SqlType::INT4;

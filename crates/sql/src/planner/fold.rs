@@ -352,7 +352,7 @@ impl EvalContext for WithoutSettings<'_> {
     }
 }
 
-/// AND (or OR, with `decisive` true) without what can't matter, nested ones merged.
+/// AND (or OR, with `decisive` true) without what can't matter, nested ones merged. Of several NULLs one is kept, at the end.
 fn fold_connective(list: Vec<Expr>, decisive: bool) -> Expr {
     let mut kept = Vec::with_capacity(list.len());
     for item in list {
@@ -363,6 +363,10 @@ fn fold_connective(list: Vec<Expr>, decisive: bool) -> Expr {
             ExprKind::Or(inner) if decisive => kept.extend(inner),
             _ => kept.push(item),
         }
+    }
+    if kept.iter().any(is_null) {
+        kept.retain(|item| !is_null(item));
+        kept.push(Expr::null(SqlType::BOOL));
     }
     match kept.len() {
         0 => Expr::boolean(!decisive),

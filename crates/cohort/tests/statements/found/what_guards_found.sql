@@ -78,3 +78,12 @@ execute w3 (1, 2);
 prepare w4 as select percentile_disc(0.5) within group (order by $1);
 prepare w5 as select rank($1) within group (order by $2);
 select name, parameter_types from pg_prepared_statements order by name;
+-- The kind of JSON that a function does not take is told before its escapes, unless it is a scalar.
+select * from json_array_elements_text('{"a":"\ud800"}');
+select * from json_array_elements_text('"\ud800"');
+select * from json_array_elements_text('["\ud800"]');
+select * from json_each('["\ud800"]');
+select * from json_each_text('"\ud800"');
+select json_object_keys('["\ud800"]');
+select null::bool or null::bool, null::bool and null::bool or false;
+explain (costs off, verbose) select (null::bool or g > 1) or null::bool from generate_series(1, 2) g;

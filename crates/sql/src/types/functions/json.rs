@@ -301,35 +301,37 @@ impl ValueStream for Parts {
 
 fn each(a: &[Value], value_type: Oid) -> Result<Box<dyn ValueStream>> {
     take!(a; Text text);
+    if JsonKind::of(text) == JsonKind::Array {
+        return Err(invalid("cannot deconstruct an array as an object"));
+    }
     json::check_escapes(text)?;
-    let position = json_text::members_start(text).ok_or_else(|| match JsonKind::of(text) {
-        JsonKind::Array => invalid("cannot deconstruct an array as an object"),
-        _ => invalid("cannot deconstruct a scalar"),
-    })?;
+    let position = json_text::members_start(text).ok_or_else(|| invalid("cannot deconstruct a scalar"))?;
     let kind = PartKind::Members { shape: key_value_shape(value_type), as_text: value_type == TEXT };
     Ok(Box::new(Parts { text: text.clone(), position, kind }))
 }
 
 fn json_keys(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
     take!(a; Text text);
+    if JsonKind::of(text) == JsonKind::Array {
+        return Err(invalid("cannot call json_object_keys on an array"));
+    }
     json::check_escapes(text)?;
-    let position = json_text::members_start(text).ok_or_else(|| match JsonKind::of(text) {
-        JsonKind::Array => invalid("cannot call json_object_keys on an array"),
-        _ => invalid("cannot call json_object_keys on a scalar"),
-    })?;
+    let position = json_text::members_start(text).ok_or_else(|| invalid("cannot call json_object_keys on a scalar"))?;
     Ok(Box::new(Parts { text: text.clone(), position, kind: PartKind::Keys }))
 }
 
 fn elements(a: &[Value], as_text: bool) -> Result<Box<dyn ValueStream>> {
     take!(a; Text text);
+    let function = if as_text { "json_array_elements_text" } else { "json_array_elements" };
+    // An object is recognised by its first character, before its escapes are looked at; a scalar only as a whole.
+    if JsonKind::of(text) == JsonKind::Object {
+        return Err(invalid(format!("cannot call {function} on a non-array")));
+    }
     if as_text {
         json::check_escapes(text)?;
     }
-    let function = if as_text { "json_array_elements_text" } else { "json_array_elements" };
-    let position = json_text::elements_start(text).ok_or_else(|| match JsonKind::of(text) {
-        JsonKind::Object => invalid(format!("cannot call {function} on a non-array")),
-        _ => invalid(format!("cannot call {function} on a scalar")),
-    })?;
+    let position =
+        json_text::elements_start(text).ok_or_else(|| invalid(format!("cannot call {function} on a scalar")))?;
     Ok(Box::new(Parts { text: text.clone(), position, kind: PartKind::Elements { as_text } }))
 }
 
