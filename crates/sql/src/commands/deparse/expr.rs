@@ -246,8 +246,8 @@ impl<'a> Deparser<'a> {
         }
     }
 
-    /// What a `reg*` value names, as its type would print it.
-    fn reg_text(&self, value: &Value, oid: Oid) -> String {
+    /// The text of a value that is a `reg*` or may have one in it. Such a value names an object.
+    fn naming_text(&self, value: &Value, oid: Oid) -> String {
         if self.qualify == Qualify::Always {
             return types::shown_string(value, oid, &self.format, &self.view.without_path());
         }
@@ -560,8 +560,9 @@ impl Writer<'_, '_> {
                 !reads_as_numeric || sql_type.typmod >= 0
             }
             _ => {
-                let text = if is_reg_type(sql_type.oid) {
-                    deparser.reg_text(value, sql_type.oid)
+                let may_name = matches!(value, Value::Array(_) | Value::Record(_)) || is_reg_type(sql_type.oid);
+                let text = if may_name {
+                    deparser.naming_text(value, sql_type.oid)
                 } else {
                     types::shown_string(value, sql_type.oid, &deparser.format, deparser.view)
                 };

@@ -80,7 +80,7 @@ struct Dependencies<'d, 'a> {
 }
 
 /// Whether a stored text may name what is called `name`: only such texts need be bound to find out.
-pub(super) fn mentioning(name: &str) -> impl Fn(&str) -> bool + use<> {
+pub(in crate::commands) fn mentioning(name: &str) -> impl Fn(&str) -> bool + use<> {
     // Quotation marks within a name are doubled in a text, and so are apostrophes and backslashes within constants.
     let name = (!name.contains(['"', '\'', '\\'])).then(|| name.to_owned());
     move |text| name.as_ref().is_none_or(|name| text.contains(name.as_str()))
@@ -415,7 +415,7 @@ impl Named {
     }
 
     /// The objects that a whole expression names.
-    fn in_whole(expr: &Expr) -> Named {
+    pub(in crate::commands) fn in_whole(expr: &Expr) -> Named {
         let mut named = Named::default();
         named.in_expression(expr);
         named
@@ -444,20 +444,25 @@ impl Named {
         }
     }
 
-    /// What a constant names: its type, and what it stands for by itself.
+    /// What a constant names: its type, and the objects that it or a value in it stands for.
     pub(super) fn a_constant(&mut self, value: &Value, type_oid: Oid) {
+        self.a_type(type_oid);
+        self.a_value(value, type_oid);
+    }
+
+    /// The objects that a value, or one in it, stands for.
+    fn a_value(&mut self, value: &Value, type_oid: Oid) {
         match (value, type_oid) {
-            (Value::Array(array), _) if type_oid < Oid::FIRST_NORMAL => {
-                let element = types::element_type(&types::BuiltinCatalog, type_oid).unwrap_or(type_oid);
-                if element != type_oid {
-                    array.values.iter().for_each(|value| self.a_constant(value, element));
-                }
+            (Value::Array(array), _) => array.values.iter().for_each(|value| self.a_value(value, array.element)),
+            (Value::Record(record), _) => {
+                let types = record.shape.fields.iter().map(|(_, sql_type)| sql_type.oid);
+                record.fields.iter().zip(types).for_each(|(field, type_oid)| self.a_value(field, type_oid));
             }
             (Value::Oid(oid), oids::REGNAMESPACE) => self.schemas.push(Oid(*oid)),
             (Value::Oid(oid), oids::REGCLASS) => self.relations.push(Oid(*oid)),
             (Value::Oid(oid), oids::REGPROC | oids::REGPROCEDURE) => self.functions.push(Oid(*oid)),
             (Value::Oid(oid), oids::REGTYPE) => self.a_type(Oid(*oid)),
-            _ => self.a_type(type_oid),
+            _ => {}
         }
     }
 
