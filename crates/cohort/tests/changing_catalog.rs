@@ -1,4 +1,5 @@
-//! Statements end although other sessions change the catalog again and again while they are planned.
+//! Changes of the catalog: statements end although other sessions change it again and again while they are planned, and stored expressions
+//! keep calling the functions that they call.
 
 mod common;
 
@@ -61,5 +62,48 @@ fn statements_end_beside_sessions_that_make_and_drop_temporary_tables() {
         is_done.store(true, Ordering::Relaxed);
         assert!(failed.is_empty(), "{failed:#?}");
     });
+    server.stop();
+}
+
+#[test]
+fn stored_expressions_keep_calling_the_same_function() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["synchronous_commit=off"]);
+    let mut client = server.connect();
+    let function = |name: &str, result: u32| {
+        format!("create function {name} returns int language sql immutable as 'select {result}'")
+    };
+    client
+        .batch_execute(&format!(
+            "create schema s; {}; {}; {}; create table t (a int, b int default f(1), check (f(a) < 5));
+             create index on t (f(a)); create domain d as int check (f(value) < 5)",
+            function("f(anyelement)", 1),
+            function("g(int)", 2),
+            function("s.f(int)", 3),
+        ))
+        .unwrap();
+    let better = [
+        function("f(int)", 666),
+        function("f(bigint)", 666),
+        "alter function g(int) rename to f".to_owned(),
+        "alter function s.f(int) set schema public".to_owned(),
+    ];
+    for statement in &better {
+        let error = client.batch_execute(statement).unwrap_err();
+        let error = error.as_db_error().unwrap();
+        assert_eq!(error.code().code(), "0A000", "{statement}: {error}");
+        assert!(error.message().ends_with("is not supported beside the functions of its name"), "{error}");
+    }
+    // These change nothing about what the expressions call.
+    let others = [function("f(text, int)", 666), function("f(text)", 666), function("s.f(anyelement)", 666)];
+    for statement in others {
+        client.batch_execute(&statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    client.batch_execute("insert into t values (7)").unwrap();
+    let row = client.query_one("select b, 8::d from t where f(a) = 1", &[]).unwrap();
+    assert_eq!((row.get::<_, i32>(0), row.get::<_, i32>(1)), (1, 8));
+    // Nothing calls `f` any more.
+    client.batch_execute(&format!("alter function f(anyelement) rename to h; {}", function("f(int)", 666))).unwrap();
+    client.batch_execute("insert into t values (9)").unwrap();
     server.stop();
 }

@@ -10,6 +10,7 @@ use super::ddl::{CHANGE_LOCK, Ddl, without_position};
 use super::deparse::NoNames;
 use super::dependencies::signature;
 use super::drop::hold_function;
+use super::overloads::Callers;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
 use crate::executor::{evaluate, run_pending_checks};
@@ -67,7 +68,11 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
             let message = format!("function \"{}\" already exists with same argument types", function.name);
             return Err(Error::new(sqlstate::DUPLICATE_FUNCTION, message));
         }
-        None => ddl.create(made)?,
+        None => {
+            let callers = Callers::find(ddl, schema, &made.name)?;
+            ddl.create(made.clone())?;
+            callers.check(ddl, &made)?;
+        }
     }
     // A body may call the function itself.
     check_body(ddl, &function)?;

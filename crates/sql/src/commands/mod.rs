@@ -23,6 +23,7 @@ mod index;
 mod maintenance;
 pub mod names;
 mod options;
+mod overloads;
 mod owned;
 mod ownership;
 mod parameters;

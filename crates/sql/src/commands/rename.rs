@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{
-    ConstraintKind, CustomDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA, RelationKind, RoleDef,
-    SchemaDef, SequenceDef, TableDef,
+    ConstraintKind, CustomDef, FunctionDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA, RelationKind,
+    RoleDef, SchemaDef, SequenceDef, TableDef,
 };
 use engine::{LockMode, WaitPolicy};
 
@@ -15,6 +15,7 @@ use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, sys
 use super::dependencies::Renaming;
 use super::drop::{hold_function, hold_schema};
 use super::index::is_system_column;
+use super::overloads::Callers;
 use super::restate::{naming, naming_column};
 use super::role::hold_role;
 use crate::catalogs::{DATABASE_OID, class, user_types};
@@ -254,11 +255,16 @@ fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
 
 fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result<()> {
     let function = hold_function(ddl, object, DROP_LOCK)?;
+    call_otherwise(ddl, FunctionDef { name: new.to_string(), ..(*function).clone() })
+}
+
+/// Gives a function, which is held, its new name or schema.
+fn call_otherwise(ddl: &Ddl<'_>, function: FunctionDef) -> Result<()> {
     let naming = naming(ddl, &Renaming::of_object(ddl, function.oid))?;
-    let mut renamed = (*function).clone();
-    renamed.name = new.to_string();
-    ddl.replace(renamed)?;
-    naming.store(ddl)
+    let callers = Callers::find(ddl, function.schema, &function.name)?;
+    ddl.replace(function.clone())?;
+    naming.store(ddl)?;
+    callers.check(ddl, &function)
 }
 
 fn rename_role(ddl: &mut Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
@@ -291,11 +297,7 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
             let function = hold_function(ddl, object, DROP_LOCK)?;
             let schema = target_schema(ddl, function.schema, new)?;
-            let naming = naming(ddl, &Renaming::of_object(ddl, function.oid))?;
-            let mut moved = (*function).clone();
-            moved.schema = schema;
-            ddl.replace(moved)?;
-            naming.store(ddl)?;
+            call_otherwise(ddl, FunctionDef { schema, ..(*function).clone() })?;
         }
         ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
             let Some(found) = relation(ddl, object, object.kind, if_exists)? else {
