@@ -45,7 +45,8 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Finds and locks them.
+    /// Finds and locks them. Statements and cursors of the session itself must not be using them (55006): rows that these have made
+    /// already would have the old columns.
     pub(super) fn of(ddl: &Ddl<'_>, type_oid: Oid) -> Result<Stored> {
         let view = ddl.view();
         let catalog = ddl.catalog();
@@ -60,6 +61,9 @@ impl Stored {
         }
         for (table, _) in &tables {
             ddl.lock(*table, LockMode::AccessExclusive)?;
+            if let Some(def) = catalog.table(*table).filter(|def| def.oid != type_oid) {
+                ddl.state.check_not_in_use(*table, "ALTER TYPE", &def.name)?;
+            }
         }
         Ok(Stored { type_oid, view, tables })
     }

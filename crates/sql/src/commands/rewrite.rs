@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::ddl::Ddl;
 use super::{index, validate};
 use crate::executor::Run;
-use crate::types::{StorageKind, Value};
+use crate::types::{RowColumns, StorageKind, Value};
 
 /// Rows stored at a time.
 const BATCH_ROWS: usize = 64;
@@ -22,6 +22,7 @@ const BATCH_ROWS: usize = 64;
 pub(super) struct Sink {
     table: Arc<Table>,
     kinds: Vec<StorageKind>,
+    row_columns: RowColumns,
     pending: Vec<Vec<Value>>,
     arena: Bump,
 }
@@ -30,11 +31,13 @@ impl Sink {
     /// For rows of all columns of `table`.
     pub fn new(ddl: &Ddl<'_>, table: Arc<Table>) -> Sink {
         let kinds = StorageKind::of_columns(&ddl.view(), &table.def);
-        Sink { table, kinds, pending: Vec::with_capacity(BATCH_ROWS), arena: Bump::new() }
+        let row_columns = RowColumns::of(&ddl.view(), &table.def);
+        Sink { table, kinds, row_columns, pending: Vec::with_capacity(BATCH_ROWS), arena: Bump::new() }
     }
 
     /// Takes one row.
     pub fn push(&mut self, row: Vec<Value>, engine: &engine::Session) -> Result<()> {
+        self.row_columns.check(&row)?;
         self.pending.push(row);
         if self.pending.len() >= BATCH_ROWS { self.flush(engine) } else { Ok(()) }
     }

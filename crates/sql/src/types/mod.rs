@@ -45,6 +45,7 @@ pub mod random;
 pub mod record_text;
 pub mod reg_types;
 pub mod resolve;
+mod row_columns;
 pub mod storage;
 pub mod string_types;
 pub mod text_io;
@@ -78,6 +79,7 @@ pub use resolve::{
     ArgumentSource, Call, Callee, Resolved, ResolvedOperator, common_type, is_polymorphic, resolve_function,
     resolve_operator, resolve_polymorphic,
 };
+pub use row_columns::RowColumns;
 pub use storage::{StorageKind, physical_type};
 pub use text_io::{input, null_input, output, output_lets_others_run, output_string, shown_string};
 pub use type_name::{

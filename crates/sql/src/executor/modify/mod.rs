@@ -24,7 +24,7 @@ use super::foreign_key;
 use super::row_decoder::{RowDecoder, SystemColumns};
 use super::trigger::{Captures, Event, TableTriggers};
 use crate::plan::{self, Assignment, ScanColumn, Target};
-use crate::types::{self, StorageKind, Value};
+use crate::types::{self, RowColumns, StorageKind, Value};
 
 /// Datums of one row on their way to the engine.
 type Datums<'d> = SmallVec<[Datum<'d>; 16]>;
@@ -34,6 +34,7 @@ struct OpenTarget<'p> {
     target: &'p Target,
     table: Arc<Table>,
     kinds: Vec<StorageKind>,
+    row_columns: RowColumns,
     full_row: OnceCell<RowDecoder>,
     foreign_keys: foreign_key::ForeignKeys,
     captures: Captures,
@@ -46,6 +47,7 @@ impl<'p> OpenTarget<'p> {
             run.state.refuse_foreign_temporary(table.def.schema, "access")?;
         }
         let kinds = StorageKind::of_columns(&run.catalog, &table.def);
+        let row_columns = RowColumns::of(&run.catalog, &table.def);
         let foreign_keys = foreign_key::ForeignKeys::looked_at(&table.def, run.state);
         // Whatever is changed from here on on behalf of the action's triggers is none of it.
         let statement = run.state.action_of.take();
@@ -53,7 +55,7 @@ impl<'p> OpenTarget<'p> {
             Some(triggers) => triggers.captures(run.state, statement, run.engine().snapshot().command),
             None => Captures::default(),
         };
-        Ok(OpenTarget { target, table, kinds, full_row: OnceCell::new(), foreign_keys, captures })
+        Ok(OpenTarget { target, table, kinds, row_columns, full_row: OnceCell::new(), foreign_keys, captures })
     }
 
     /// The values of the stored row at `tid`, column by column. Those of dropped columns are NULL.
@@ -174,8 +176,9 @@ impl<'p> OpenTarget<'p> {
         (0..self.kinds.len()).collect()
     }
 
-    fn datums<'d>(&self, values: &'d [Value], arena: &'d Bump) -> Datums<'d> {
-        values.iter().zip(&self.kinds).map(|(value, kind)| kind.write(value, arena)).collect()
+    fn datums<'d>(&self, values: &'d [Value], arena: &'d Bump) -> Result<Datums<'d>> {
+        self.row_columns.check(values)?;
+        Ok(values.iter().zip(&self.kinds).map(|(value, kind)| kind.write(value, arena)).collect())
     }
 
     fn expressions(&self) -> Option<&'p plan::TableExpressions> {
