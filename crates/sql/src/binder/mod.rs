@@ -54,7 +54,10 @@ pub use query::{
     RelationKind, SetOperation, TargetEntry, WindowSpec, for_each_inner, for_each_inner_mut,
 };
 pub(crate) use scope::SYSTEM_COLUMNS;
-pub use table::{TableExpressionUse, expression_columns, table_expression, table_expressions};
+pub use table::{
+    TableExpressionUse, expression_columns, has_whole_row, is_whole_row, named_columns, table_expression,
+    table_expressions,
+};
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};

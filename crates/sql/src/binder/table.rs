@@ -10,7 +10,7 @@ use super::scope::{NamedItem, Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{BindContext, Binder, Column, Parameters, Relation, RelationKind};
 use crate::catalogs::user_types::{composite_named, is_composite_type};
-use crate::plan::{Expr, IndexExpressions, TableExpressions, VirtualTable};
+use crate::plan::{Expr, ExprKind, IndexExpressions, TableExpressions, VirtualTable};
 use crate::tree::{self, Location, Name, QualifiedName};
 use crate::types::SqlType;
 
@@ -345,14 +345,45 @@ pub fn table_expression(
 
 /// The columns (by place) that an expression over a table's full row reads.
 pub fn expression_columns(expr: &Expr) -> Vec<usize> {
-    fn collect(expr: &Expr, columns: &mut Vec<usize>) {
-        if let crate::plan::ExprKind::Column(slot) = expr.kind {
+    columns_below(expr, &|_| false)
+}
+
+/// The columns (by place) that an expression over a table's full row names. The row as a whole names none of them.
+pub fn named_columns(expr: &Expr, table: &TableDef) -> Vec<usize> {
+    columns_below(expr, &|inner| is_whole_row(inner, table, 0))
+}
+
+/// Whether an expression over a table's full row has the row as a whole in it.
+pub fn has_whole_row(expr: &Expr, table: &TableDef) -> bool {
+    expr.any(&|inner| is_whole_row(inner, table, 0))
+}
+
+/// Whether an expression is the row of `table` as a whole, whose columns are the slots from `start` on.
+pub fn is_whole_row(expr: &Expr, table: &TableDef, start: usize) -> bool {
+    let ExprKind::Row { fields, shape } = &expr.kind else { return false };
+    if shape.type_oid != table.oid {
+        return false;
+    }
+    let live = (0..table.columns.len()).filter(|place| !table.columns[*place].dropped);
+    let slots = fields.iter().map(|field| match field.kind {
+        ExprKind::Column(slot) => Some(slot as usize),
+        _ => None,
+    });
+    live.map(|place| Some(start + place)).eq(slots)
+}
+
+fn columns_below(expr: &Expr, is_passed_over: &dyn Fn(&Expr) -> bool) -> Vec<usize> {
+    fn collect(expr: &Expr, is_passed_over: &dyn Fn(&Expr) -> bool, columns: &mut Vec<usize>) {
+        if is_passed_over(expr) {
+            return;
+        }
+        if let ExprKind::Column(slot) = expr.kind {
             columns.push(slot as usize);
         }
-        expr.for_each_child(&mut |child| collect(child, columns));
+        expr.for_each_child(&mut |child| collect(child, is_passed_over, columns));
     }
     let mut columns = Vec::new();
-    collect(expr, &mut columns);
+    collect(expr, is_passed_over, &mut columns);
     columns.sort_unstable();
     columns.dedup();
     columns

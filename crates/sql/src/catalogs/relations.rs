@@ -841,7 +841,7 @@ fn read_columns(
     let Some(expr) = if_readable(parse_expression(text))? else { return Ok(Vec::new()) };
     let bound = Environment::new(run.state, run.catalog.for_stored_text())
         .with_context(text, |context| definition_expression(context, Some(table), &expr, used_for));
-    Ok(if_readable(bound)?.map(|bound| crate::binder::expression_columns(&bound)).unwrap_or_default())
+    Ok(if_readable(bound)?.map(|bound| crate::binder::named_columns(&bound, table)).unwrap_or_default())
 }
 
 /// The name of a role.

@@ -11,7 +11,7 @@ use engine::catalog::{
 use super::ddl::{Ddl, Found, system_refusal, without_position};
 use super::deparse::TableNames;
 use super::{names, temporary, validate};
-use crate::binder::{DefinitionUse, expression_columns};
+use crate::binder::{DefinitionUse, named_columns};
 use crate::catalogs::user_types::is_composite_type;
 use crate::executor::check_existing_rows;
 use crate::plan::Expr;
@@ -52,7 +52,7 @@ pub(super) fn make_check(
         }
         None => {
             // A constraint on one column is named after it.
-            let column = match expression_columns(&condition).as_slice() {
+            let column = match named_columns(&condition, table).as_slice() {
                 [place] => Some(table.columns[*place].name.clone()),
                 _ => None,
             };

@@ -12,9 +12,10 @@ use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::volatility::volatility;
 use super::{create_table, names, properties, validate};
-use crate::binder::{DefinitionUse, expression_columns, table_expressions};
+use crate::binder::{DefinitionUse, expression_columns, has_whole_row, table_expressions};
 use crate::catalogs::user_types::is_composite_type;
 use crate::executor::TableKeys;
+use crate::parser::if_readable;
 use crate::plan::Expr;
 use crate::session::UtilityOutput;
 use crate::tree::{CreateIndex, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget};
@@ -539,6 +540,31 @@ fn reindex_table(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Arc<TableDef>> {
             format!("\"{}\" is not a table or materialized view", found.name()),
         )),
     }
+}
+
+/// Fills the indexes again whose expressions have the table's row as a whole in them: the row has got or lost a column.
+pub(super) fn rebuild_over_whole_rows(ddl: &mut Ddl<'_>, table: Oid) -> Result<()> {
+    let catalog = ddl.catalog();
+    let def = ddl.table(table)?;
+    let mut concerned = Vec::new();
+    for index in catalog.indexes_of(table) {
+        let texts = index.keys.iter().filter_map(|key| key.expression.as_deref()).chain(index.predicate.as_deref());
+        let (mut has_row, mut read) = (false, Vec::new());
+        for text in texts {
+            if let Some(expr) = if_readable(ddl.stored_expression(&def, text, DefinitionUse::IndexKey))? {
+                has_row |= has_whole_row(&expr, &def);
+                read.extend(expression_columns(&expr));
+            }
+        }
+        if has_row {
+            read.sort_unstable();
+            read.dedup();
+            ddl.lock(index.oid, LockMode::AccessExclusive)?;
+            ddl.replace(IndexDef { expression_columns: read, ..(**index).clone() })?;
+            concerned.push(index.oid);
+        }
+    }
+    if concerned.is_empty() { Ok(()) } else { rebuild(ddl, table, &concerned) }
 }
 
 /// Gives indexes new storage and fills them again.

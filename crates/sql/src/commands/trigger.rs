@@ -13,7 +13,7 @@ use engine::catalog::{
 use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::relation;
-use crate::binder::trigger_condition;
+use crate::binder::{is_whole_row, trigger_condition};
 use crate::catalogs::user_types::is_composite_type;
 use crate::executor::{SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function};
 use crate::parser::if_readable;
@@ -336,20 +336,9 @@ impl Names for BothRows<'_> {
 
     /// Columns that the table gets later belong to its row, too.
     fn whole_row(&self, row: &Expr) -> Option<String> {
-        let ExprKind::Row { fields, shape } = &row.kind else { return None };
-        let slot_of = |field: &Expr| match field.kind {
-            ExprKind::Column(slot) => Some(slot as usize),
-            _ => None,
-        };
-        let slots: Vec<usize> = fields.iter().map_while(slot_of).collect();
-        let width = self.0.columns.len();
-        let name = if *slots.first()? < width { "old" } else { "new" };
-        let live = (0..width).filter(|place| !self.0.columns[*place].dropped);
-        let start = if name == "old" { 0 } else { width };
-        let is_whole = shape.type_oid == self.0.oid
-            && slots.len() == fields.len()
-            && live.map(|place| start + place).eq(slots.iter().copied());
-        is_whole.then(|| format!("{name}.*"))
+        let rows = [("old", 0), ("new", self.0.columns.len())];
+        let (name, _) = rows.into_iter().find(|(_, start)| is_whole_row(row, self.0, *start))?;
+        Some(format!("{name}.*"))
     }
 }
 

@@ -10,6 +10,7 @@ use engine::row::Datum;
 use super::evaluate::evaluate;
 use super::scan::key_kind;
 use super::{Run, evaluate::is_true};
+use crate::commands::deparse::index_column;
 use crate::parser::if_readable;
 use crate::plan::{IndexExpressions, TableExpressions};
 use crate::types::{self, SqlType, StorageKind, Value};
@@ -103,7 +104,8 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
                     let mut keys = expressions.into_iter().flat_map(|expressions| &expressions.keys);
                     let Some((_, expr)) = keys.find(|(key, _)| *key as usize == number) else { return Ok(None) };
                     let Some(value) = if_readable(evaluate(expr, &values, &mut **run))? else { return Ok(None) };
-                    (part.expression.clone().unwrap_or_default(), value, expr.sql_type)
+                    let shown = if_readable(index_column(run.state, &table.def, index, number, true))?.flatten();
+                    (shown.unwrap_or_default(), value, expr.sql_type)
                 }
             };
             names.push(name);

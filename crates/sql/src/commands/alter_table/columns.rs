@@ -11,6 +11,7 @@ use engine::row::encode_row;
 use super::super::column::{self, Counted};
 use super::super::ddl::{Ddl, no_column, without_position};
 use super::super::dependencies::{Node, drop_all};
+use super::super::index::rebuild_over_whole_rows;
 use super::super::reshape::{Reshaping, Stored, refuse_stored_rows};
 use super::super::restate::with_rows;
 use super::super::rewrite::rewrite;
@@ -80,6 +81,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     fill(ddl, &old, new, place, filling.map(|expr| Filling { expr, is_of_domain }))?;
     restatement.store(ddl)?;
     stored.reshape(ddl, &changes)?;
+    rebuild_over_whole_rows(ddl, oid)?;
     // What REFERENCES points to must have its key first.
     let mut constraints = constraints;
     constraints.sort_by_key(|constraint| match &constraint.kind {

@@ -4,6 +4,7 @@ use base::Oid;
 use engine::catalog::TableDef;
 
 use super::plain_literal;
+use crate::binder::is_whole_row;
 use crate::catalogs::user_types;
 use crate::plan::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue,
@@ -78,6 +79,11 @@ impl Names for TableNames<'_> {
             }
             None => NoNames.column(slot),
         }
+    }
+
+    /// Columns that the table gets later belong to its row, too.
+    fn whole_row(&self, row: &Expr) -> Option<String> {
+        is_whole_row(row, self.0, 0).then(|| format!("{}.*", quote_identifier(&self.0.name)))
     }
 }
 

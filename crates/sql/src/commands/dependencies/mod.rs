@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{Catalog, ConstraintKind, FunctionDef, Object, RelationKind, TableDef};
+use engine::catalog::{Catalog, ConstraintKind, FunctionDef, IndexDef, Object, RelationKind, TableDef};
 
 use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};
@@ -321,7 +321,7 @@ impl Dependencies<'_, '_> {
         for index in catalog.indexes_of(table) {
             let concerns = index.keys.iter().any(|key| key.column == Some(place))
                 || index.included.contains(&place)
-                || index.expression_columns.contains(&place);
+                || index.expression_columns.contains(&place) && names_column(self.ddl, def, index, place)?;
             if concerns && index.constraint_name.is_none() {
                 found.push((Node::Object(index.oid), Link::Automatic));
             }
@@ -375,7 +375,17 @@ impl Dependencies<'_, '_> {
 /// Interrupts (57014, fatal errors) and 53200.
 pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -> Result<Vec<usize>> {
     let expr = if_readable(ddl.stored_expression(table, text, crate::binder::DefinitionUse::IndexKey))?;
-    Ok(expr.map(|expr| crate::binder::expression_columns(&expr)).unwrap_or_default())
+    Ok(expr.map(|expr| crate::binder::named_columns(&expr, table)).unwrap_or_default())
+}
+
+/// Whether an expression of an index names a column of its table. The row as a whole names none.
+fn names_column(ddl: &Ddl<'_>, table: &Arc<TableDef>, index: &IndexDef, place: usize) -> Result<bool> {
+    for text in index.keys.iter().filter_map(|key| key.expression.as_deref()).chain(index.predicate.as_deref()) {
+        if stored_columns(ddl, table, text)?.contains(&place) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The operands of an expression as it is written: what a function has as its arguments' defaults is the function's own.
@@ -771,8 +781,10 @@ fn drop_column(ddl: &mut Ddl<'_>, mut def: TableDef, place: usize) -> Result<()>
     column.comment = None;
     column.missing_default = None;
     ddl.replace(def)?;
+    let oid = stored.type_oid();
     restatement.store(ddl)?;
-    stored.reshape(ddl, &changes)
+    stored.reshape(ddl, &changes)?;
+    super::index::rebuild_over_whole_rows(ddl, oid)
 }
 
 fn composite_fields_of(object: &Object) -> Option<Vec<(String, types::SqlType)>> {
