@@ -30,7 +30,14 @@ impl Source<'_> {
 /// A call of a function that SQL has no name for.
 pub(super) fn call(function: &'static FunctionDef, arguments: Vec<Expr>, result: SqlType) -> Expr {
     let types = CallTypes::new(arguments.iter().map(|argument| argument.sql_type), result);
-    let call = Call { function: FunctionTarget::Builtin(function), arguments, types, operator: None, location: -1 };
+    let call = Call {
+        function: FunctionTarget::Builtin(function),
+        arguments,
+        types,
+        operator: None,
+        in_words: false,
+        location: -1,
+    };
     Expr::new(ExprKind::Call(Box::new(call)), result)
 }
 

@@ -722,6 +722,7 @@ impl Binder<'_, '_> {
             arguments: vec![text, wanted(place.saturating_add(1)), wanted(1)],
             types: resolved.types,
             operator: None,
+            in_words: false,
             location,
         };
         let character = Expr::new(ExprKind::Call(Box::new(call)), SqlType::TEXT);

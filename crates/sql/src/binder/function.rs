@@ -410,7 +410,8 @@ impl Binder<'_, '_> {
             let call = self.set_call(function, arguments, resolved, location);
             return Ok(Expr::new(ExprKind::Set(Box::new(call)), result));
         }
-        let call = Call { function, arguments, types: resolved.types, operator: None, location };
+        let in_words = call.sql_syntax;
+        let call = Call { function, arguments, types: resolved.types, operator: None, in_words, location };
         Ok(Expr::new(ExprKind::Call(Box::new(call)), result))
     }
 

@@ -82,6 +82,7 @@ impl Binder<'_, '_> {
             arguments,
             types: resolved.types,
             operator: Some(resolved.operator),
+            in_words: false,
             location,
         })
     }
@@ -429,6 +430,7 @@ pub(super) fn call_of(resolved: &ResolvedOperator, arguments: Vec<Expr>, locatio
         arguments,
         types: resolved.types.clone(),
         operator: Some(resolved.operator),
+        in_words: false,
         location,
     };
     Expr::new(ExprKind::Call(Box::new(call)), resolved.types.result)

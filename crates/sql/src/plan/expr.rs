@@ -130,6 +130,8 @@ pub struct Call {
     pub types: CallTypes,
     /// The operator, when it was written as one.
     pub operator: Option<&'static OperatorDef>,
+    /// Whether it was written in the grammar's own words, as `trim(both from a)`.
+    pub in_words: bool,
     /// Where it stands in the statement's text, in bytes from 0; for errors.
     pub location: i32,
 }

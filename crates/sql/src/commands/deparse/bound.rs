@@ -15,7 +15,7 @@ use super::query::{INDENT, Writer};
 use crate::binder::{self, Query, RelationKind, WindowSpec};
 use crate::plan::{self, FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode};
 use crate::session::quote_identifier;
-use crate::tree::{self, Expr, ExprKind, FunctionCall, SubqueryKind};
+use crate::tree::{self, Expr, ExprKind, SubqueryKind};
 use crate::types::{SqlType, oids};
 
 /// The bound side of a query that is being written.
@@ -38,6 +38,11 @@ struct Scope<'q> {
 impl<'q> Bound<'q> {
     pub(super) fn new(catalogs: Catalogs<'q>) -> Bound<'q> {
         Bound { catalogs, scopes: RefCell::default() }
+    }
+
+    /// Whether the text is written to be stored.
+    pub(super) fn is_stored(&self) -> bool {
+        self.catalogs.qualify == Qualify::Always
     }
 
     fn deparser<'d>(&'d self, names: &'d dyn Names) -> Deparser<'d> {
@@ -616,7 +621,8 @@ fn collect<'e>(expr: &'e Expr, found: &mut HashMap<tree::Location, &'e tree::Sub
             all(operand.as_deref().into_iter().chain(arms).chain(otherwise.as_deref()).collect())
         }
         ExprKind::Function(call) => {
-            !has_lost_words(call) && {
+            // The bound form does not tell where the word stood.
+            !call.variadic && {
                 let order = call.order.iter().map(|key| &key.expr);
                 let window = call
                     .over
@@ -635,9 +641,4 @@ fn collect<'e>(expr: &'e Expr, found: &mut HashMap<tree::Location, &'e tree::Sub
         }
         ExprKind::Indirection { input, .. } => collect(input, found),
     }
-}
-
-/// Whether a call is shown in words that its bound form does not keep.
-fn has_lost_words(call: &FunctionCall) -> bool {
-    call.variadic || call.sql_syntax && call.name.name.as_str() != "extract"
 }

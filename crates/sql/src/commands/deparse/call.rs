@@ -4,9 +4,9 @@ use base::Oid;
 use engine::catalog::ArgumentMode;
 
 use super::expr::{Place, Qualify, Writer, sort_suffix};
-use crate::plan::{AggregateCall, Expr, FunctionTarget, WindowCall, WindowTarget};
+use crate::plan::{AggregateCall, Call, Expr, FunctionTarget, WindowCall, WindowTarget};
 use crate::session::quote_identifier;
-use crate::types::{self, CallTypes, Callee, CatalogLookup, SqlType, WrittenArgument, oids};
+use crate::types::{self, CallTypes, Callee, CatalogLookup, SqlType, Value, WrittenArgument, oids};
 
 /// An argument of a call as it is shown.
 struct ShownArgument<'n> {
@@ -32,12 +32,7 @@ impl Writer<'_, '_> {
                 (&[], last.is_some_and(|argument| argument.mode == ArgumentMode::Variadic))
             }
         };
-        let list: Vec<ShownArgument<'_>> = match &types.written {
-            Some(written) if !self.deparser.shows_defaults => {
-                self.written_arguments(function, written, arguments.len())
-            }
-            _ => (0..arguments.len()).map(|place| ShownArgument { place, name: None, is_default: false }).collect(),
-        };
+        let list = self.shown_arguments(function, types, arguments);
         let is_array_shown = takes_array && list.last().is_some_and(|shown| shown.place + 1 == arguments.len());
         self.function(function, &list, arguments, is_array_shown);
         self.push("(");
@@ -61,6 +56,69 @@ impl Writer<'_, '_> {
             self.operand(argument, declared.get(place).copied().unwrap_or(Oid::INVALID), Place::Argument);
         }
         self.push(")");
+    }
+
+    /// A call that the grammar has words of its own for, in these words. False if it has none: nothing is written then.
+    pub(super) fn call_in_words(&mut self, call: &Call) -> bool {
+        let FunctionTarget::Builtin(def) = &call.function else { return false };
+        let shown = self.shown_arguments(&call.function, &call.types, &call.arguments);
+        let given: Vec<&Expr> =
+            shown.iter().filter(|shown| !shown.is_default).map(|shown| &call.arguments[shown.place]).collect();
+        let form = match given.last().and_then(|last| last.as_constant()) {
+            Some(Value::Text(form)) if matches!(def.name, "is_normalized" | "normalize") && given.len() == 2 => {
+                form.to_string()
+            }
+            _ => String::new(),
+        };
+        let (if_form, is_normalized) = (format!(", {form})"), format!(" IS {form} NORMALIZED)"));
+        // What stands in front of an argument, and its place. What stands behind the last one.
+        let (pieces, end): (&[(&str, usize)], &str) = match (def.name, given.len()) {
+            ("timezone", 2) => (&[("(", 1), (" AT TIME ZONE ", 0)], ")"),
+            ("overlaps", 4) => (&[("((", 0), (", ", 1), (") OVERLAPS (", 2), (", ", 3)], "))"),
+            ("is_normalized", 1) => (&[("(", 0)], " IS NORMALIZED)"),
+            ("is_normalized", 2) if !form.is_empty() => (&[("(", 0)], &is_normalized),
+            ("normalize", 1) => (&[("NORMALIZE(", 0)], ")"),
+            ("normalize", 2) if !form.is_empty() => (&[("NORMALIZE(", 0)], &if_form),
+            ("pg_collation_for", 1) => (&[("COLLATION FOR (", 0)], ")"),
+            ("substring", 2) if def.arguments == [oids::TEXT, oids::TEXT] => return false,
+            ("substring", 3) if def.arguments[1] == oids::TEXT => {
+                (&[("SUBSTRING(", 0), (" SIMILAR ", 1), (" ESCAPE ", 2)], ")")
+            }
+            ("substring", 2) => (&[("SUBSTRING(", 0), (" FROM ", 1)], ")"),
+            ("substring", 3) => (&[("SUBSTRING(", 0), (" FROM ", 1), (" FOR ", 2)], ")"),
+            ("position", 2) => (&[("POSITION((", 1), (") IN (", 0)], "))"),
+            ("overlay", 3) => (&[("OVERLAY(", 0), (" PLACING ", 1), (" FROM ", 2)], ")"),
+            ("overlay", 4) => (&[("OVERLAY(", 0), (" PLACING ", 1), (" FROM ", 2), (" FOR ", 3)], ")"),
+            ("btrim", 1) => (&[("TRIM(BOTH FROM ", 0)], ")"),
+            ("btrim", 2) => (&[("TRIM(BOTH ", 1), (" FROM ", 0)], ")"),
+            ("ltrim", 1) => (&[("TRIM(LEADING FROM ", 0)], ")"),
+            ("ltrim", 2) => (&[("TRIM(LEADING ", 1), (" FROM ", 0)], ")"),
+            ("rtrim", 1) => (&[("TRIM(TRAILING FROM ", 0)], ")"),
+            ("rtrim", 2) => (&[("TRIM(TRAILING ", 1), (" FROM ", 0)], ")"),
+            _ => return false,
+        };
+        for (words, argument) in pieces {
+            self.push(words);
+            let place = if matches!(def.name, "timezone" | "is_normalized") { Place::Test } else { Place::Argument };
+            self.part(given[*argument], place, false);
+        }
+        self.push(end);
+        true
+    }
+
+    /// The arguments of a call that are shown, in their order.
+    fn shown_arguments<'w>(
+        &self,
+        function: &'w FunctionTarget,
+        types: &'w CallTypes,
+        arguments: &[Expr],
+    ) -> Vec<ShownArgument<'w>> {
+        match &types.written {
+            Some(written) if !self.deparser.shows_defaults => {
+                self.written_arguments(function, written, arguments.len())
+            }
+            _ => (0..arguments.len()).map(|place| ShownArgument { place, name: None, is_default: false }).collect(),
+        }
     }
 
     /// The arguments of a call as it is written. The stored text has the types of default arguments, so that functions made later do not

@@ -296,7 +296,7 @@ impl Writer<'_, '_> {
     }
 
     /// A part of another expression: in parentheses, where a pretty text would be read wrongly without.
-    fn part(&mut self, expr: &Expr, place: Place<'_>, show_implicit: bool) {
+    pub(super) fn part(&mut self, expr: &Expr, place: Place<'_>, show_implicit: bool) {
         let needed = self.deparser.pretty && !stands_alone(expr, place);
         if needed {
             self.push("(");
@@ -609,6 +609,9 @@ impl Writer<'_, '_> {
             self.push(&format!("EXTRACT({field} FROM "));
             self.expr(source, false);
             return self.push(")");
+        }
+        if call.in_words && self.call_in_words(call) {
+            return;
         }
         let _ = sql_type;
         self.named_call(&call.function, &call.types, &call.arguments);

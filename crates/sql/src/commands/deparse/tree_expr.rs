@@ -396,13 +396,21 @@ impl Writer<'_> {
             ("ltrim", 2) => &[("TRIM(LEADING ", 1), (" FROM ", 0)],
             ("rtrim", 1) => &[("TRIM(TRAILING FROM ", 0)],
             ("rtrim", 2) => &[("TRIM(TRAILING ", 1), (" FROM ", 0)],
+            ("overlaps", 4) => &[("((", 0), (", ", 1), (") OVERLAPS (", 2), (", ", 3)],
+            ("pg_collation_for", 1) => &[("COLLATION FOR (", 0)],
+            ("is_normalized", 1) => &[("(", 0)],
+            ("normalize", 1) => &[("NORMALIZE(", 0)],
             _ => return false,
         };
         for (words, argument) in pieces {
             self.push(words);
             self.expr(&call.arguments[*argument]);
         }
-        self.push(if call.name.name == "position" { "))" } else { ")" });
+        self.push(match call.name.name.as_str() {
+            "position" | "overlaps" => "))",
+            "is_normalized" => " IS NORMALIZED)",
+            _ => ")",
+        });
         true
     }
 
