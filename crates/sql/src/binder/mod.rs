@@ -216,6 +216,8 @@ pub struct PlannerSettings {
     pub enable_nestloop: bool,
     pub enable_sort: bool,
     pub transform_null_equals: bool,
+    /// How the bodies of functions in SQL are read.
+    pub standard_conforming_strings: bool,
     /// `session_replication_role` is `replica`: other triggers are called.
     pub in_replica: bool,
     pub costs: PlannerCosts,
@@ -257,6 +259,7 @@ impl Default for PlannerSettings {
             enable_nestloop: true,
             enable_sort: true,
             transform_null_equals: false,
+            standard_conforming_strings: true,
             in_replica: false,
             costs: PlannerCosts::default(),
         }

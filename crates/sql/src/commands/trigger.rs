@@ -11,7 +11,7 @@ use engine::catalog::{
 };
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
-use super::deparse::{Deparser, Names, Qualify};
+use super::deparse::{Deparser, Names, Qualify, as_read_now};
 use super::dependencies::relation;
 use crate::binder::{is_whole_row, trigger_condition};
 use crate::catalogs::user_types::is_composite_type;
@@ -435,8 +435,7 @@ pub fn definition(
         let condition = if pretty { deparser.pretty(true).text(&bound) } else { deparser.text(&bound) };
         let _ = write!(text, "WHEN ({condition}) ");
     }
-    let arguments: Vec<String> =
-        def.arguments.iter().map(|text| crate::types::reg_types::quote_literal(text)).collect();
+    let arguments: Vec<String> = def.arguments.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
     let builtin = || builtin_trigger_function(def.function).map(|function| function.name.clone()).unwrap_or_default();
     let function = view.catalog().function(def.function).map_or_else(builtin, |function| {
         let name = quote_identifier(&function.name);
@@ -451,5 +450,5 @@ pub fn definition(
         }
     });
     let _ = write!(text, "EXECUTE FUNCTION {function}({})", arguments.join(", "));
-    Ok(text)
+    Ok(as_read_now(state, text))
 }

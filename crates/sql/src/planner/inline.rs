@@ -101,7 +101,8 @@ fn bound_body(
     first_cte: u32,
     context: &mut BindContext<'_>,
 ) -> Result<Option<(Bound, Statement)>> {
-    let mut statements = parser::parse(&function.body, ParseOptions::default())?;
+    let standard_conforming_strings = context.settings.standard_conforming_strings;
+    let mut statements = parser::parse(&function.body, ParseOptions { standard_conforming_strings })?;
     let (Some(parsed), true) = (statements.pop(), statements.is_empty()) else { return Ok(None) };
     let statement = parsed.statement;
     if !matches!(statement, Statement::Select(_)) {
@@ -132,7 +133,12 @@ fn bound_body(
     };
     let mut parameters = Parameters::fixed(sql_function::input_types(function));
     let bound = binder::bind_after(&statement, first_cte, &mut inner, &mut parameters)?;
-    Ok(bound.map(|bound| (bound, statement)))
+    // A backslash may mean something else when the statement runs again.
+    let depends_on_settings = function.body.contains('\\');
+    Ok(bound.map(|mut bound| {
+        bound.depends_on_settings |= depends_on_settings;
+        (bound, statement)
+    }))
 }
 
 /// The columns of a bound body, and 42P13 if they can't become the function's result.

@@ -247,6 +247,7 @@ fn planner_settings(state: &SessionState) -> PlannerSettings {
         enable_nestloop: is_on(Id::EnableNestloop),
         enable_sort: is_on(Id::EnableSort),
         transform_null_equals: is_on(Id::TransformNullEquals),
+        standard_conforming_strings: state.parse_options().standard_conforming_strings,
         in_replica: state.is_in_replica(),
         costs: planner_costs(&state.settings.borrow()),
         ..PlannerSettings::default()

@@ -60,7 +60,24 @@ pub fn stored_expression(
             Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().pretty(pretty).text(&expr)
         }),
     };
-    Ok(parser::if_readable(shown)?.unwrap_or_else(|| text.to_owned()))
+    Ok(as_read_now(state, parser::if_readable(shown)?.unwrap_or_else(|| text.to_owned())))
+}
+
+/// A text that shows a definition, for a session that reads it as it reads strings now: where backslashes escape, they are doubled.
+pub fn as_read_now(state: &SessionState, text: String) -> String {
+    if state.parse_options().standard_conforming_strings || !text.contains('\\') {
+        return text;
+    }
+    let mut read = String::with_capacity(text.len() + 8);
+    let mut done = 0;
+    for (start, end) in crate::plpgsql::tokens(&text).into_iter().filter(|(start, _)| text[*start..].starts_with('\''))
+    {
+        read.push_str(&text[done..start]);
+        read.push_str(&text[start..end].replace('\\', "\\\\"));
+        done = end;
+    }
+    read.push_str(&text[done..]);
+    read
 }
 
 /// A stored expression that reads no row, as it reads under the session's search path: the default of a domain or of a function's
@@ -72,7 +89,7 @@ pub fn stored_value(state: &SessionState, text: &str, pretty: bool) -> Result<St
     let view = state.catalog();
     let bound = parser::if_readable(bind_stored_value(state, text))?;
     let deparser = Deparser::new(&view, &NoNames, Qualify::WhereNeeded).indented().pretty(pretty);
-    Ok(bound.map_or_else(|| text.to_owned(), |expr| deparser.text(&expr)))
+    Ok(as_read_now(state, bound.map_or_else(|| text.to_owned(), |expr| deparser.text(&expr))))
 }
 
 /// `CHECK ((VALUE > 0))`, of a domain over `base`.
@@ -84,7 +101,8 @@ pub fn domain_check_clause(state: &SessionState, text: &str, base: SqlType, pret
     let bound = parser::if_readable(bound_check(&view, text, base))?;
     let names = ValueOf(base);
     let deparser = Deparser::new(&view, &names, Qualify::WhereNeeded).indented().pretty(pretty);
-    Ok(format!("CHECK ({})", bound.map_or_else(|| text.to_owned(), |expr| deparser.text(&expr))))
+    let shown = bound.map_or_else(|| text.to_owned(), |expr| deparser.text(&expr));
+    Ok(format!("CHECK ({})", as_read_now(state, shown)))
 }
 
 /// `CHECK ((a > 0))`
@@ -203,7 +221,7 @@ pub fn index_column(
                 Some(expr) => {
                     let names = TableNames(table);
                     let deparser = Deparser::new(&view, &names, Qualify::WhereNeeded).indented().pretty(pretty);
-                    let shown = deparser.text(&expr);
+                    let shown = as_read_now(state, deparser.text(&expr));
                     let looks_like_function = match &expr.kind {
                         ExprKind::Call(call) => call.operator.is_none(),
                         ExprKind::Coalesce(_) | ExprKind::Greatest(_) | ExprKind::Least(_) | ExprKind::NullIf(_) => {
@@ -302,7 +320,7 @@ pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> R
         }
         None => text.clone(),
     };
-    Ok(Some(format!("{shown};")))
+    Ok(Some(format!("{};", as_read_now(state, shown))))
 }
 
 /// Gives the columns of a query the names that the view's columns have.

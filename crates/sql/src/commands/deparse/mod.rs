@@ -19,7 +19,7 @@ mod query;
 mod tree_expr;
 
 pub use definition::{
-    StoredAs, check_clause, constraint_definition, domain_check_clause, index_column, index_definition,
+    StoredAs, as_read_now, check_clause, constraint_definition, domain_check_clause, index_column, index_definition,
     stored_expression, stored_value, view_definition,
 };
 pub use expr::{Deparser, Names, NoNames, Qualify, TableNames, sort_suffix};
