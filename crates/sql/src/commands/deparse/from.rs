@@ -72,6 +72,11 @@ impl<'a> Writer<'a> {
         if *lateral || bound.iter().flat_map(|call| &call.arguments).any(reads_this_from) {
             self.push("LATERAL ");
         }
+        // One call with its own list of columns is shown without the words.
+        let (rows_from, columns) = match (calls.as_slice(), ordinality) {
+            ([(_, own)], false) if !own.is_empty() && self.bound.is_some() => (&false, own),
+            _ => (rows_from, columns),
+        };
         if *rows_from {
             self.push("ROWS FROM(");
         }
@@ -90,7 +95,7 @@ impl<'a> Writer<'a> {
                     self.places = before;
                 }
             }
-            if !own_columns.is_empty() {
+            if *rows_from && !own_columns.is_empty() {
                 self.push(" AS ");
                 self.column_definitions(own_columns);
             }
@@ -104,11 +109,11 @@ impl<'a> Writer<'a> {
         if columns.is_empty() {
             return self.entry_alias(number, None, alias.as_ref());
         }
-        self.push(" AS ");
+        // The function may be renamed, so its columns are always those of an alias.
         let known = self.bound.and_then(|bound| bound.names(|names| Some(names.entry(number)?.alias.clone())));
-        let written = alias.as_ref().map(|alias| alias.name.to_string());
-        if let Some(name) = written.map(|written| known.unwrap_or(written)) {
-            self.name(&name);
+        match known.or_else(|| alias.as_ref().map(|alias| alias.name.to_string())) {
+            Some(name) => self.push(&format!(" {}", quote_identifier(&name))),
+            None => self.push(" AS "),
         }
         self.column_definitions(columns);
     }

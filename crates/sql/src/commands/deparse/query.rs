@@ -318,7 +318,7 @@ impl<'a> Writer<'a> {
             self.line("\n");
         }
         match &query.body {
-            QueryBody::Select(select) => self.select(select, are_names_visible),
+            QueryBody::Select(select) => self.select(select, &query.order, are_names_visible),
             QueryBody::Values(rows) => {
                 self.push(" VALUES ");
                 let shown = self.bound_rows(rows);
@@ -409,9 +409,20 @@ impl<'a> Writer<'a> {
 
     /// ORDER BY's list. Of a set operation, columns are named by their numbers.
     fn order(&mut self, query: &Query) {
-        let bound = self.bound_query().filter(|bound| bound.order.len() == query.order.len());
-        let Some(bound) = bound else { return self.sort_list(&query.order) };
+        // DISTINCT ON may sort by more than is written.
+        let is_whole = |bound: &binder::Query| match bound.distinct {
+            binder::Distinct::On(_) => bound.order.len() >= query.order.len(),
+            _ => bound.order.len() == query.order.len(),
+        };
+        let Some(bound) = self.bound_query().filter(|bound| is_whole(bound)) else {
+            return self.sort_list(&query.order);
+        };
+        let uses_operator = |item: &SortBy| matches!(item.direction, SortDirection::Using(_));
         for (number, (item, key)) in query.order.iter().zip(&bound.order).enumerate() {
+            // The same key again sorts nothing.
+            if !uses_operator(item) && bound.order[..number].iter().any(|earlier| earlier.target == key.target) {
+                continue;
+            }
             if number > 0 {
                 self.push(", ");
             }
@@ -524,14 +535,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn select(&mut self, select: &Select, are_names_visible: bool) {
+    fn select(&mut self, select: &Select, order: &[SortBy], are_names_visible: bool) {
         self.push(" SELECT ");
         match &select.distinct {
             Distinct::No => {}
             Distinct::All => self.push("DISTINCT "),
             Distinct::On(exprs) => {
                 self.push("DISTINCT ON (");
-                match self.bound_query().and_then(|query| self.distinct_text(select, exprs, query)) {
+                match self.bound_query().and_then(|query| self.distinct_text(select, order, exprs, query)) {
                     Some(text) => self.push(&text),
                     None => self.exprs(exprs),
                 }
@@ -600,22 +611,44 @@ impl<'a> Writer<'a> {
         let is_other = |(place, other): (usize, &binder::TargetEntry)| {
             place != number as usize && quote_identifier(&other.column.name) == text
         };
-        let mut output = self.bound_query().into_iter().flat_map(binder::Query::output).enumerate();
-        if !entry.hidden && output.any(is_other) { (number + 1).to_string() } else { text }
+        // In a text that is stored, an expression would be taken for the first column with it.
+        let is_stored = self.bound.is_some_and(Bound::is_stored);
+        let is_earlier = |(place, other): (usize, &binder::TargetEntry)| {
+            is_stored && place < number as usize && binder::same(&other.expr, &entry.expr)
+        };
+        let output = || self.bound_query().into_iter().flat_map(binder::Query::output).enumerate();
+        if !entry.hidden && (output().any(is_other) || output().any(is_earlier)) {
+            (number + 1).to_string()
+        } else {
+            text
+        }
     }
 
-    /// DISTINCT ON's list from its bound form.
-    fn distinct_text(&self, select: &Select, exprs: &[Expr], query: &binder::Query) -> Option<String> {
+    /// DISTINCT ON's list from its bound form, in the order in which the rows are sorted.
+    fn distinct_text(
+        &self,
+        select: &Select,
+        order: &[SortBy],
+        exprs: &[Expr],
+        query: &binder::Query,
+    ) -> Option<String> {
         let binder::Distinct::On(places) = &query.distinct else { return None };
         if places.len() != exprs.len() {
             return None;
         }
         let item = |(written, place): (&Expr, &u32)| {
             let target = query.targets.get(*place as usize)?;
-            Some(self.key_text(written, &select.targets, *place, target))
+            // A key that is not in the select list may have been bound from ORDER BY, where its subqueries stand.
+            let keys = order.iter().map(|sort| &sort.expr).filter(|_| target.hidden);
+            let mut sources = std::iter::once(written).chain(keys);
+            let fits = |source: &&Expr| self.bound_text(source, &target.expr, Shown::Sorted).is_some();
+            let source = sources.find(fits).unwrap_or(written);
+            let sorted_as = query.order.iter().position(|key| key.target == *place);
+            Some((sorted_as.unwrap_or(usize::MAX), self.key_text(source, &select.targets, *place, target)))
         };
-        let items: Option<Vec<String>> = exprs.iter().zip(places).map(item).collect();
-        items.map(|items| items.join(", "))
+        let mut items = exprs.iter().zip(places).map(item).collect::<Option<Vec<_>>>()?;
+        items.sort_by_key(|(sorted_as, _)| *sorted_as);
+        Some(items.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", "))
     }
 
     /// GROUP BY's list from its bound form.
