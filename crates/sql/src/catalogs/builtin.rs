@@ -32,6 +32,9 @@ pub fn function_as_stored(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bo
     }
 }
 
+/// The tables of `information_schema` that are no views.
+const INFORMATION_TABLES: [&str; 4] = ["sql_features", "sql_implementation_info", "sql_parts", "sql_sizing"];
+
 /// Whether PostgreSQL has the computed table as a view.
 pub fn is_view(table: &VirtualTable) -> bool {
     // Views have no fixed numbers there; here they have those from 3001 on, and catalogs of that range are listed.
@@ -41,7 +44,7 @@ pub fn is_view(table: &VirtualTable) -> bool {
             ..=3603 | 3764
     );
     table.view_query.is_some()
-        || table.schema == INFORMATION_SCHEMA
+        || table.schema == INFORMATION_SCHEMA && !INFORMATION_TABLES.contains(&table.name.as_str())
         || (table.oid.0 >= 3001 && table.oid.0 < 4000 && !is_late_catalog)
 }
 
@@ -204,7 +207,8 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
     };
     let own = match &described.user_type.kind {
         UserTypeKind::Composite(_) if described.relation == Oid::INVALID => TypeRow { relation: oid, ..plain },
-        UserTypeKind::Composite(_) => TypeRow { relation: described.relation, ..plain },
+        // Privileges on a table are not privileges on its row type.
+        UserTypeKind::Composite(_) => TypeRow { relation: described.relation, acl: NULL, ..plain },
         UserTypeKind::Enum(_) => TypeRow {
             length: 4,
             by_value: true,

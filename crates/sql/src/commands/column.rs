@@ -10,7 +10,7 @@ use super::deparse::{NoNames, TableNames};
 use super::index::is_system_column;
 use super::volatility::volatility;
 use super::{properties, sequence};
-use crate::binder::{DefinitionUse, expression_columns};
+use crate::binder::{DefinitionUse, expression_columns, has_whole_row};
 use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, DefinitionElement, Name};
 use crate::types::{self, SqlType, TypeKind, Value, Volatility, oids};
@@ -301,6 +301,12 @@ pub(super) fn generated_text(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize,
     let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
     let used_for = DefinitionUse::Generated { column: &column.name, sql_type };
     let bound = ddl.expression(Some(table), expr, used_for)?;
+    if has_whole_row(&bound, table) {
+        let message = "cannot use whole-row variable in column generation expression";
+        let error = Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message)
+            .detail("This would cause the generated column to depend on its own value.");
+        return Err(ddl.at(error, expr.location));
+    }
     let other = expression_columns(&bound).into_iter().find(|place| table.columns[*place].generated.is_some());
     if let Some(other) = other {
         let name = &table.columns[other].name;

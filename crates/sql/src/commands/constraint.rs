@@ -11,7 +11,7 @@ use engine::catalog::{
 use super::ddl::{Ddl, Found, system_refusal, without_position};
 use super::deparse::TableNames;
 use super::{names, temporary, validate};
-use crate::binder::{DefinitionUse, named_columns};
+use crate::binder::{DefinitionUse, has_whole_row, named_columns};
 use crate::catalogs::user_types::is_composite_type;
 use crate::executor::check_existing_rows;
 use crate::plan::Expr;
@@ -53,7 +53,7 @@ pub(super) fn make_check(
         None => {
             // A constraint on one column is named after it.
             let column = match named_columns(&condition, table).as_slice() {
-                [place] => Some(table.columns[*place].name.clone()),
+                [place] if !has_whole_row(&condition, table) => Some(table.columns[*place].name.clone()),
                 _ => None,
             };
             names::constraint_name(&ddl.catalog(), table.schema, &table.name, column.as_deref(), "check", taken)

@@ -15,9 +15,11 @@ use super::column::{self, Counted, NewColumn, check_type};
 use super::ddl::{Ddl, Found};
 use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
-use super::stored_expression::for_each_of_table;
+use super::stored_expression::{Place, for_each_of_table};
 use super::{constraint, index, names};
+use crate::binder::has_whole_row;
 use crate::catalogs::user_types::composite_fields;
+use crate::plan::Expr;
 use crate::privileges::Privileges;
 use crate::session::UtilityOutput;
 use crate::tree::{
@@ -47,8 +49,11 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityO
     table.persistence = persistence;
     set_options(&mut table, &create.options)?;
     let mut parts = Parts::read(ddl, &table, &create.elements)?;
+    // LIKE may have waited for a table, while the role lost its rights, or the name came to mean another schema.
+    table.schema = ddl.creation_schema(&create.name, create.persistence)?.0;
     let made = parts.make(ddl, table)?;
     let oid = made.store(ddl)?;
+    parts.make_checks(ddl, oid)?;
     parts.make_late_defaults(ddl, oid)?;
     for (constraint, key) in &parts.foreign_keys {
         constraint::add_foreign_key(ddl, oid, constraint, key, true)?;
@@ -236,7 +241,9 @@ impl Parts {
         let model = match found? {
             Found::Table(table) => {
                 ddl.state.require(table.oid, Privileges::SELECT)?;
-                hold_texts_of(ddl, table)?
+                let (table, texts) = hold_texts_of(ddl, table)?;
+                refuse_whole_rows(ddl, &table, &texts, options)?;
+                table
             }
             Found::Composite(def) => {
                 ddl.require_type(def.oid)?;
@@ -345,8 +352,9 @@ impl Parts {
             }
         }
         self.make_expressions(ddl, &mut table, &sequences)?;
-        let mut constraint_names = Vec::new();
-        self.make_checks(ddl, &mut table, &mut constraint_names)?;
+        for check in &self.copied_checks {
+            table.constraints.push(ConstraintDef { oid: ddl.allocate_oid(), ..check.clone() });
+        }
         let mut indexes = Vec::new();
         self.make_keys(ddl, &mut table, &mut taken, &mut indexes)?;
         let written = indexes.len();
@@ -406,29 +414,22 @@ impl Parts {
         Ok(())
     }
 
-    fn make_checks(&self, ddl: &Ddl<'_>, table: &mut TableDef, taken: &mut Vec<String>) -> Result<()> {
-        for check in &self.copied_checks {
-            let mut check = check.clone();
-            check.oid = ddl.allocate_oid();
-            taken.push(check.name.clone());
-            table.constraints.push(check);
+    /// The checks, which may name the type of the table's rows: it is there by now.
+    fn make_checks(&self, ddl: &Ddl<'_>, oid: Oid) -> Result<()> {
+        if self.checks.is_empty() {
+            return Ok(());
         }
-        // Written names come first: none is given to another.
-        let written = self.checks.iter().filter_map(|check| check.name.as_ref()).map(ToString::to_string);
-        let reserved: Vec<String> = written.collect();
+        let mut table = (*ddl.table(oid)?).clone();
+        let mut taken: Vec<String> = self.copied_checks.iter().map(|check| check.name.clone()).collect();
         for check in &self.checks {
             let ConstraintKind::Check(expr) = &check.kind else { continue };
             let shape = Arc::new(table.clone());
-            let mut unavailable = taken.clone();
-            if check.name.is_none() {
-                unavailable.extend(reserved.iter().cloned());
-            }
-            let (mut made, _) = constraint::make_check(ddl, &shape, check, expr, &unavailable)?;
+            let (mut made, _) = constraint::make_check(ddl, &shape, check, expr, &taken)?;
             made.validated = true;
             taken.push(made.name.clone());
             table.constraints.push(made);
         }
-        Ok(())
+        ddl.replace(table)
     }
 
     fn make_keys(
@@ -624,16 +625,38 @@ pub(super) fn plain_table(
     Ok(table)
 }
 
-/// The table as it is when what its texts name is held: they are copied to another table.
-fn hold_texts_of(ddl: &Ddl<'_>, mut table: Arc<TableDef>) -> Result<Arc<TableDef>> {
+/// The table as it is when what its texts name is held, and the texts: they are copied to another table.
+fn hold_texts_of(ddl: &Ddl<'_>, mut table: Arc<TableDef>) -> Result<(Arc<TableDef>, Vec<(Place, Expr)>)> {
     loop {
-        let mut expressions = Vec::new();
-        for_each_of_table(ddl, &table, &mut |_, expr| expressions.push(expr))?;
-        expressions.iter().try_for_each(|expr| hold_named_in(ddl, expr))?;
+        let mut texts = Vec::new();
+        for_each_of_table(ddl, &table, &mut |place, expr| texts.push((place, expr)))?;
+        texts.iter().try_for_each(|(_, expr)| hold_named_in(ddl, expr))?;
         let now = ddl.table(table.oid)?;
         if now == table {
-            return Ok(now);
+            return Ok((now, texts));
         }
         table = now;
     }
+}
+
+/// 0A000 if a text that LIKE copies reads the model's whole row: the new table's rows have another type.
+fn refuse_whole_rows(ddl: &Ddl<'_>, model: &TableDef, texts: &[(Place, Expr)], options: u32) -> Result<()> {
+    let has = |bit: u32| options & bit != 0;
+    for (place, _) in texts.iter().filter(|(_, expr)| has_whole_row(expr, model)) {
+        let detail = match place {
+            Place::Check { constraint, .. } if has(like::CONSTRAINTS) => {
+                let found = model.constraints.iter().find(|known| known.oid == *constraint);
+                let name = found.map_or("", |found| found.name.as_str());
+                format!("Constraint \"{name}\" contains a whole-row reference to table \"{}\".", model.name)
+            }
+            Place::IndexKey { index, .. } | Place::IndexPredicate { index } if has(like::INDEXES) => {
+                let catalog = ddl.catalog();
+                let name = catalog.index(*index).map_or("", |found| found.name.as_str());
+                format!("Index \"{name}\" contains a whole-row table reference.")
+            }
+            _ => continue,
+        };
+        return Err(Error::unsupported("cannot convert whole-row table reference").detail(detail));
+    }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use super::composite::hold_row_types;
 use super::create_table::{already_there, check_tablespace, plain_table, set_options};
 use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
+use super::stored_query::lock_relations_of;
 use super::{plan_inner, prepared, view};
 use crate::binder::{self, Parameters};
 use crate::session::planning::Environment;
@@ -53,6 +54,9 @@ pub(super) fn create_from(
     }
     // WITH NO DATA does not plan the query. So errors of planning, such as a division of constants by zero, do not occur.
     let is_planned = !into.no_data || matches!(create.source, Statement::Execute(_));
+    if let (false, Statement::Select(query)) = (is_planned, &create.source) {
+        lock_relations_of(ddl, query)?;
+    }
     let is_planned_here = source.is_none();
     let mut held = Vec::new();
     let (source, mut columns) = loop {
@@ -88,6 +92,8 @@ pub(super) fn create_from(
     for (column, name) in columns.iter_mut().zip(&into.columns) {
         column.0 = name.to_string();
     }
+    // The query may have waited for a table, while the role lost its rights, or the name came to mean another schema.
+    let (schema, persistence) = ddl.creation_schema(&into.table, into.persistence)?;
     check_tablespace(ddl, None, persistence)?;
     let mut table = plain_table(ddl, &into.table.name, schema, persistence, &columns)?;
     set_options(&mut table, &into.options)?;

@@ -159,6 +159,9 @@ impl Planner<'_, '_> {
             }
             RelationKind::Virtual(table) => {
                 let table = table.clone();
+                if self.context.catalog.sequence(table.oid).is_some() {
+                    self.lock_table(table.oid, LockMode::AccessShare);
+                }
                 let id = self.next_scan();
                 builder.scans.insert(number, id);
                 let attributes = builder.needed.columns(number);

@@ -15,3 +15,16 @@ create table four (id serial, k int default id);
 select column_name, column_default from information_schema.columns where table_name in ('one', 'two', 'three') and table_schema = current_schema and column_default is not null and column_name = 'k' order by table_name;
 drop sequence one_id_seq;
 drop table one;
+-- What a sequence is like is told to roles that may use, read or set it.
+create role os_plain;
+create sequence os_hidden;
+grant update on sequence os_hidden to os_plain;
+set role os_plain;
+select * from pg_sequence_parameters('os_hidden'::regclass);
+select pg_sequence_last_value('os_hidden'::regclass);
+reset role;
+revoke all on sequence os_hidden from os_plain;
+set role os_plain;
+select * from pg_sequence_parameters('os_hidden'::regclass);
+reset role;
+drop role os_plain;

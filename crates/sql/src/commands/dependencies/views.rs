@@ -103,14 +103,15 @@ fn walk<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, found: &mut Read) {
 fn visit<'q>(expr: &'q Expr, outer: &mut Vec<&'q Query>, found: &mut Read) {
     match &expr.kind {
         // A table's row as a whole is of whatever columns it has.
-        ExprKind::Row { fields, .. }
+        ExprKind::Row { fields, shape }
             if fields
                 .first()
                 .and_then(|field| {
                     let of_table = table_of(field, outer).map(|(table, _)| table);
                     of_table.or_else(|| field_of_function(field, outer).map(|(row_type, _)| row_type))
                 })
-                .is_some_and(|row_type| row_type == expr.sql_type.oid) =>
+                // A function that takes any record has its type, not the row's.
+                .is_some_and(|row_type| row_type == expr.sql_type.oid || row_type == shape.type_oid) =>
         {
             return;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
+use engine::{LockMode, WaitPolicy};
 
 use super::{ANYBODY, Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
 use crate::executor::Run;
@@ -12,8 +12,7 @@ use crate::types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1574, ANYBODY, |run, args| {
-        let sequence = sequence(run, oid(args, 0)?)?;
-        run.state.require(sequence, Privileges::USAGE | Privileges::UPDATE)?;
+        let sequence = allowed_sequence(run, oid(args, 0)?, Privileges::USAGE | Privileges::UPDATE)?;
         Ok(Value::Int8(run.engine().nextval(sequence)?))
     }),
     // Of an identity column: nobody needs a privilege on its sequence.
@@ -22,15 +21,14 @@ pub(super) const FUNCTIONS: Bodies = &[
         Ok(Value::Int8(run.engine().nextval(sequence)?))
     }),
     (1575, ANYBODY, |run, args| {
-        let sequence = sequence(run, oid(args, 0)?)?;
-        run.state.require(sequence, Privileges::USAGE | Privileges::SELECT)?;
+        let sequence = allowed_sequence(run, oid(args, 0)?, Privileges::USAGE | Privileges::SELECT)?;
         Ok(Value::Int8(run.engine().currval(sequence)?))
     }),
     (1576, ANYBODY, |run, args| setval(run, args, true)),
     (1765, ANYBODY, |run, args| setval(run, args, boolean(args, 2)?)),
     (2559, ANYBODY, |run, _| {
         if let Some(sequence) = run.engine().last_sequence() {
-            run.state.require(sequence, Privileges::USAGE | Privileges::SELECT)?;
+            lock_and_require(run, sequence, Privileges::USAGE | Privileges::SELECT)?;
         }
         Ok(Value::Int8(run.engine().lastval()?))
     }),
@@ -55,9 +53,21 @@ fn sequence(run: &Run<'_, '_>, oid: Oid) -> Result<Oid> {
     }
 }
 
+/// The sequence, locked until the transaction ends: 42501 if the role has none of the privileges then.
+fn allowed_sequence(run: &Run<'_, '_>, oid: Oid, any_of: Privileges) -> Result<Oid> {
+    let sequence = sequence(run, oid)?;
+    lock_and_require(run, sequence, any_of)?;
+    Ok(sequence)
+}
+
+/// Asks for the privileges after the lock is granted. The transaction that held it may have taken them away.
+fn lock_and_require(run: &Run<'_, '_>, sequence: Oid, any_of: Privileges) -> Result<()> {
+    run.engine().lock_relation(sequence, LockMode::RowExclusive, WaitPolicy::Block)?;
+    run.state.require(sequence, any_of)
+}
+
 fn setval(run: &mut Run<'_, '_>, args: &[Value], is_called: bool) -> Result<Value> {
-    let sequence = sequence(run, oid(args, 0)?)?;
-    run.state.require(sequence, Privileges::UPDATE)?;
+    let sequence = allowed_sequence(run, oid(args, 0)?, Privileges::UPDATE)?;
     let value = integer(args, 1)?;
     run.engine().setval(sequence, value, is_called)?;
     Ok(Value::Int8(value))
@@ -84,8 +94,7 @@ fn serial_sequence(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 }
 
 fn last_value(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
-    let sequence = sequence(run, oid(args, 0)?)?;
-    run.state.require(sequence, Privileges::USAGE | Privileges::SELECT)?;
+    let sequence = allowed_sequence(run, oid(args, 0)?, Privileges::USAGE | Privileges::SELECT)?;
     let (last, is_called) = run.engine().sequence_state(sequence, LockMode::RowExclusive)?;
     Ok(is_called.then_some(last).into())
 }
@@ -96,6 +105,7 @@ fn parameters(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         let message = format!("could not open relation with OID {oid}");
         return Err(Error::new(sqlstate::UNDEFINED_TABLE, message));
     };
+    run.state.require(oid, Privileges::USAGE | Privileges::SELECT | Privileges::UPDATE)?;
     let columns = function(Oid(3078)).map_or(&[][..], |def| def.columns);
     let fields = columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid))).collect();
     Ok(Value::Record(Arc::new(RecordValue {
