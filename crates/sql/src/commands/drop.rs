@@ -243,7 +243,13 @@ fn builtin_function(ddl: &Ddl<'_>, object: &ObjectName) -> Option<String> {
             let wanted = arguments.iter().map(|name| Ok(ddl.type_of(name)?.oid)).collect::<Result<Vec<Oid>>>().ok()?;
             found.into_iter().find(|(_, arguments)| *arguments == wanted)?
         }
-        None => <[_; 1]>::try_from(found).ok()?.into_iter().next()?,
+        None => {
+            let [only] = <[_; 1]>::try_from(found).ok()?;
+            if !functions_of_kind(ddl, object).is_ok_and(|users| users.is_empty()) {
+                return None;
+            }
+            only
+        }
     };
     types::reg_types::function_signature(&ddl.view(), oid)
 }
@@ -259,26 +265,56 @@ fn builtin_functions(ddl: &Ddl<'_>, object: &ObjectName) -> Vec<(Oid, Vec<Oid>)>
     found.into_iter().filter(|(oid, _)| is_of_kind(*oid)).collect()
 }
 
-/// The function or procedure that a statement names: 42883 if there is none, 42725 if there are several.
-pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<FunctionDef>> {
+/// The users' functions of this name and kind that are found by it. One with the same arguments in an earlier schema hides another.
+fn functions_of_kind(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Vec<Arc<FunctionDef>>> {
+    let builtins = builtin_functions(ddl, object);
+    let mut found: Vec<Arc<FunctionDef>> = Vec::new();
+    for function in functions_named(ddl, object)? {
+        let inputs = input_types(&function);
+        let is_hidden = found.iter().any(|earlier| input_types(earlier) == inputs)
+            || builtins.iter().any(|(_, arguments)| *arguments == inputs);
+        if !is_hidden {
+            found.push(function);
+        }
+    }
+    found.retain(|function| is_of_kind(function, object.kind));
+    Ok(found)
+}
+
+/// The users' functions of this name, in the order of the search path.
+fn functions_named(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Vec<Arc<FunctionDef>>> {
     let view = ddl.view();
     let schemas = match &object.name.schema {
         Some(schema) => vec![view.schema_named(schema)?],
         None => view.function_path(),
     };
-    if let Some(builtin) = builtin_function(ddl, object) {
-        return Err(Error::unsupported(format!("function {builtin} is built in and cannot be changed")));
-    }
-    let named: Vec<Arc<FunctionDef>> =
-        schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &object.name.name)).cloned().collect();
-    let words = kind_words(object.kind).to_ascii_lowercase();
-    let is_of_kind = |function: &FunctionDef| match object.kind {
+    let catalog = view.catalog();
+    Ok(schemas.iter().flat_map(|schema| catalog.functions_named(*schema, &object.name.name)).cloned().collect())
+}
+
+fn is_of_kind(function: &FunctionDef, kind: ObjectKind) -> bool {
+    match kind {
         ObjectKind::Function => function.kind == FunctionKind::Function,
         ObjectKind::Procedure => function.kind == FunctionKind::Procedure,
         _ => true,
-    };
+    }
+}
+
+fn input_types(function: &FunctionDef) -> Vec<Oid> {
+    let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
+    inputs.map(|argument| argument.type_oid).collect()
+}
+
+/// The function or procedure that a statement names: 42883 if there is none, 42725 if there are several.
+pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<FunctionDef>> {
+    let view = ddl.view();
+    let named = functions_named(ddl, object)?;
+    if let Some(builtin) = builtin_function(ddl, object) {
+        return Err(Error::unsupported(format!("function {builtin} is built in and cannot be changed")));
+    }
+    let words = kind_words(object.kind).to_ascii_lowercase();
     let Some(arguments) = &object.arguments else {
-        let of_kind: Vec<_> = named.iter().filter(|function| is_of_kind(function)).collect();
+        let of_kind = functions_of_kind(ddl, object)?;
         return match (of_kind.as_slice(), builtin_functions(ddl, object).len()) {
             ([function], 0) => Ok(Arc::clone(function)),
             ([_, ..], _) | ([], 2..) => {
@@ -294,19 +330,15 @@ pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<Fu
         };
     };
     let wanted = arguments.iter().map(|name| Ok(ddl.type_of(name)?.oid)).collect::<Result<Vec<Oid>>>()?;
-    let inputs = |function: &FunctionDef| -> Vec<Oid> {
-        let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
-        inputs.map(|argument| argument.type_oid).collect()
-    };
     let all =
         |function: &FunctionDef| -> Vec<Oid> { function.arguments.iter().map(|argument| argument.type_oid).collect() };
     // A procedure may be named with its output arguments as well.
     let found = named
         .iter()
-        .find(|function| inputs(function) == wanted)
+        .find(|function| input_types(function) == wanted)
         .or_else(|| named.iter().find(|function| function.kind == FunctionKind::Procedure && all(function) == wanted));
     match found {
-        Some(function) if is_of_kind(function) => Ok(Arc::clone(function)),
+        Some(function) if is_of_kind(function, object.kind) => Ok(Arc::clone(function)),
         Some(function) => {
             let message = format!("{} is not a {words}", signature(&view, function));
             Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message))

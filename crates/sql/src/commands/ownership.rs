@@ -48,12 +48,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
                 becomes_owner(ddl, new_owner, None)?;
                 return require_create_database(ddl, "change owner of database");
             }
-            let schema = match ddl.find(&named.name) {
-                Ok(Some(Found::Table(table))) => Some(table.schema),
-                Ok(Some(Found::Sequence(sequence))) => Some(sequence.schema),
-                _ => None,
-            };
-            becomes_owner(ddl, new_owner, schema)?;
+            becomes_owner(ddl, new_owner, schema_of(ddl, named)?)?;
             let catalog = ddl.catalog();
             let found = Some(named).filter(|named| named.kind == ObjectKind::Schema);
             let found = found.and_then(|named| ddl.view().schema_named(&named.name.name).ok());
@@ -219,6 +214,22 @@ fn relation(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
         // Whatever is tried on it as a relation, the statement refuses.
         Some(Found::Composite(_)) | None => Ok(()),
     }
+}
+
+/// The schema in which a new owner must be allowed to create, if the object is in one.
+fn schema_of(ddl: &Ddl<'_>, named: &ObjectName) -> Result<Option<Oid>> {
+    Ok(match named.kind {
+        ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
+            find_function(ddl, named).ok().map(|function| function.schema)
+        }
+        ObjectKind::Type | ObjectKind::Domain => super::user_type::find(ddl, &named.name)?.map(|def| def.schema),
+        ObjectKind::Schema | ObjectKind::Database | ObjectKind::Role => None,
+        _ => match ddl.find(&named.name) {
+            Ok(Some(Found::Table(table))) => Some(table.schema),
+            Ok(Some(Found::Sequence(sequence))) => Some(sequence.schema),
+            _ => None,
+        },
+    })
 }
 
 fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
