@@ -54,7 +54,9 @@ fn create_elements(ddl: &mut Ddl<'_>, create: &CreateSchema, name: &Name) -> Res
         Statement::CreateSequence(_) => 0,
         Statement::CreateTable(_) => 1,
         Statement::CreateView(_) => 2,
-        _ => 3,
+        Statement::CreateIndex(_) => 3,
+        Statement::CreateTrigger(_) => 4,
+        _ => 5,
     });
     for mut element in elements {
         match &mut element {
@@ -62,6 +64,9 @@ fn create_elements(ddl: &mut Ddl<'_>, create: &CreateSchema, name: &Name) -> Res
             Statement::CreateView(inner) => put_into(&mut inner.name, name)?,
             Statement::CreateSequence(inner) => put_into(&mut inner.name, name)?,
             Statement::CreateIndex(inner) => put_into(&mut inner.table, name)?,
+            Statement::CreateTrigger(inner) => put_into(&mut inner.table, name)?,
+            // It finds what it names by the search path.
+            Statement::Grant(_) => {}
             _ => return Err(Error::unsupported("this kind of statement is not supported within CREATE SCHEMA")),
         }
         super::run_definition(ddl, &element)?;
