@@ -329,14 +329,16 @@ fn truncated_tables(
 fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<Error>) -> Result<Vec<Arc<TableDef>>> {
     let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.tables.len());
     for name in &truncate.tables {
-        tables.push(super::find_table(state, name).map_err(|error| {
+        let table = super::find_table(state, name).map_err(|error| {
             match catalogs::system_table_named(name.schema.as_deref(), &name.name) {
                 Some(system) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => system_refusal(&system.name),
                 _ => error,
             }
-        })?);
+        })?;
+        if tables.iter().all(|known| known.oid != table.oid) {
+            tables.push(table);
+        }
     }
-    tables.dedup_by_key(|table| table.oid);
     for table in &tables {
         if table.kind != RelationKind::Table {
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));

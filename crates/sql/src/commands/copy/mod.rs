@@ -8,21 +8,23 @@ use std::sync::Arc;
 
 use base::limits::MESSAGE_BODY_MAX_BYTES;
 use base::{Error, Result, sqlstate};
-use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef};
+use engine::catalog::{ColumnDef, Persistence, Relation, RelationKind, TableDef};
 use engine::{LockMode, WaitPolicy};
 
+use super::ddl::system_refusal;
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};
+use crate::catalogs::is_view;
 use crate::catalogs::user_types::is_composite_type;
 use crate::client::{Client, Format};
 use crate::executor::{Locals, Run, evaluate};
-use crate::plan::{Expr, ExprKind};
+use crate::plan::{Expr, ExprKind, VirtualTable};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::refuse_read_only;
 use crate::session::{
     CatalogView, Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, quote_identifier,
 };
-use crate::tree::{Copy, CopyEndpoint, CopySource, QualifiedName, Statement};
+use crate::tree::{Copy, CopyEndpoint, CopySource, Name, QualifiedName, Statement};
 use crate::types::{self, CatalogLookup, SqlType, Value};
 pub use format::fuzz_copy;
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
@@ -44,10 +46,79 @@ pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut 
     }
 }
 
+/// What COPY reads rows of: a table, or a catalog.
+enum CopiedFrom {
+    Table(Arc<TableDef>),
+    Catalog(Arc<VirtualTable>),
+}
+
+/// The relation that COPY TO names: 42809 if it has no rows of its own.
+fn copied_from(state: &SessionState, name: &QualifiedName) -> Result<CopiedFrom> {
+    let view = state.catalog();
+    let refused =
+        |what: &str, name: &str| Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("cannot copy from {what} \"{name}\""));
+    let hint = "Try the COPY (SELECT ...) TO variant.";
+    if let Some(schema) = &name.schema {
+        view.usable_schema(schema)?;
+    }
+    if let Some(table) = view.system_table(name.schema.as_deref(), &name.name) {
+        if is_view(&table) {
+            return Err(refused("view", &table.name).hint(hint));
+        }
+        return Ok(CopiedFrom::Catalog(table));
+    }
+    if let Some(Ok(Relation::Sequence(sequence))) = view.relation_or_type(name.schema.as_deref(), &name.name) {
+        return Err(refused("sequence", &sequence.name));
+    }
+    let table = copied_table(state, name)?;
+    match table.kind {
+        RelationKind::Table => Ok(CopiedFrom::Table(table)),
+        RelationKind::View => Err(refused("view", &table.name).hint(hint)),
+        RelationKind::MaterializedView => Err(refused("materialized view", &table.name).hint(hint)),
+    }
+}
+
+/// The query whose rows COPY TO gives for a relation.
+fn query_of(state: &SessionState, copied: &CopiedFrom, columns: &[Name]) -> Result<String> {
+    let (schema, relation, names) = match copied {
+        CopiedFrom::Table(table) => {
+            let columns = columns_of(table, columns)?;
+            let names: Vec<&str> = columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
+            (table.schema, table.name.as_str(), names)
+        }
+        CopiedFrom::Catalog(table) => (table.schema, table.name.as_str(), columns_of_catalog(table, columns)?),
+    };
+    let names: Vec<String> = names.into_iter().map(quote_identifier).collect();
+    let schema = quote_identifier(&state.catalog().schema_name(schema));
+    Ok(format!("SELECT {} FROM {schema}.{}", names.join(", "), quote_identifier(relation)))
+}
+
+/// The named columns of a catalog; all, if none is named.
+fn columns_of_catalog<'c>(table: &'c VirtualTable, names: &'c [Name]) -> Result<Vec<&'c str>> {
+    if names.is_empty() {
+        return Ok(table.columns.iter().map(|column| column.name.as_str()).collect());
+    }
+    for (number, name) in names.iter().enumerate() {
+        if table.columns.iter().all(|column| column.name != *name) {
+            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+            return Err(Error::new(sqlstate::UNDEFINED_COLUMN, message));
+        }
+        if names[..number].contains(name) {
+            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
+        }
+    }
+    Ok(names.iter().map(Name::as_str).collect())
+}
+
 fn copied_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableDef>> {
     match state.catalog().relation_or_type(name.schema.as_deref(), &name.name) {
         Some(Err(composite)) => Err(is_composite_type(&composite.name)),
-        _ => super::find_table(state, name),
+        _ => super::find_table(state, name).map_err(|error| {
+            match state.catalog().system_table(name.schema.as_deref(), &name.name) {
+                Some(system) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => system_refusal(&system.name),
+                _ => error,
+            }
+        }),
     }
 }
 
@@ -105,28 +176,8 @@ fn copy_between(
     } else {
         let planned = Nested::locked(session.state(), || match &copy.source {
             CopySource::Table(name) => {
-                let table = copied_table(session.state(), name)?;
-                let what = match table.kind {
-                    RelationKind::Table => None,
-                    RelationKind::View => Some("view"),
-                    RelationKind::MaterializedView => Some("materialized view"),
-                };
-                if let Some(what) = what {
-                    let message = format!("cannot copy from {what} \"{}\"", table.name);
-                    return Err(
-                        Error::new(sqlstate::WRONG_OBJECT_TYPE, message).hint("Try the COPY (SELECT ...) TO variant.")
-                    );
-                }
-                let columns = columns_of(&table, &copy.columns)?;
-                let names: Vec<String> =
-                    columns.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
-                let schema = session.state().catalog().schema_name(table.schema);
-                let query = format!(
-                    "SELECT {} FROM {}.{}",
-                    names.join(", "),
-                    quote_identifier(&schema),
-                    quote_identifier(&table.name)
-                );
+                let copied = copied_from(session.state(), name)?;
+                let query = query_of(session.state(), &copied, &copy.columns)?;
                 Nested::plan_text(session.state(), &Arc::from(query), &Arc::from([]))
             }
             CopySource::Query(Statement::CreateTableAs(_)) => {
@@ -169,7 +220,7 @@ fn locked_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableD
 }
 
 /// The places of the named columns; of all that are not generated, if none is named.
-fn columns_of(table: &TableDef, names: &[crate::tree::Name]) -> Result<Vec<usize>> {
+fn columns_of(table: &TableDef, names: &[Name]) -> Result<Vec<usize>> {
     if names.is_empty() {
         let all = table.columns.iter().enumerate();
         return Ok(all
