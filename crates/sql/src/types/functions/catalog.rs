@@ -263,6 +263,62 @@ fn zone_abbreviations(_: &mut dyn EvalContext, _: &CallTypes, _: &[Value]) -> Re
     Ok(ReadyRows::boxed(rows))
 }
 
+/// Other names of encodings, without punctuation and in lower case, with the names that [`ENCODINGS`] has for them.
+const ENCODING_ALIASES: [(&str, &str); 40] = [
+    ("abc", "WIN1258"),
+    ("alt", "WIN866"),
+    ("iso88591", "LATIN1"),
+    ("iso885910", "LATIN6"),
+    ("iso885913", "LATIN7"),
+    ("iso885914", "LATIN8"),
+    ("iso885915", "LATIN9"),
+    ("iso885916", "LATIN10"),
+    ("iso88592", "LATIN2"),
+    ("iso88593", "LATIN3"),
+    ("iso88594", "LATIN4"),
+    ("iso88599", "LATIN5"),
+    ("koi8", "KOI8R"),
+    ("mskanji", "SJIS"),
+    ("shiftjis", "SJIS"),
+    ("shiftjis2004", "SHIFT_JIS_2004"),
+    ("tcvn", "WIN1258"),
+    ("tcvn5712", "WIN1258"),
+    ("unicode", "UTF8"),
+    ("vscii", "WIN1258"),
+    ("win", "WIN1251"),
+    ("win932", "SJIS"),
+    ("win936", "GBK"),
+    ("win949", "UHC"),
+    ("win950", "BIG5"),
+    ("windows1250", "WIN1250"),
+    ("windows1251", "WIN1251"),
+    ("windows1252", "WIN1252"),
+    ("windows1253", "WIN1253"),
+    ("windows1254", "WIN1254"),
+    ("windows1255", "WIN1255"),
+    ("windows1256", "WIN1256"),
+    ("windows1257", "WIN1257"),
+    ("windows1258", "WIN1258"),
+    ("windows866", "WIN866"),
+    ("windows874", "WIN874"),
+    ("windows932", "SJIS"),
+    ("windows936", "GBK"),
+    ("windows949", "UHC"),
+    ("windows950", "BIG5"),
+];
+
+/// The number of the encoding that a name stands for, -1 if it is none. Case and punctuation don't count.
+fn encoding_named(name: &str) -> i32 {
+    let letters = |name: &str| -> String {
+        name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    let wanted = letters(name);
+    let alias = ENCODING_ALIASES.iter().find(|(alias, _)| *alias == wanted).map(|(_, encoding)| letters(encoding));
+    let wanted = alias.unwrap_or(wanted);
+    let place = ENCODINGS.iter().position(|encoding| letters(encoding) == wanted);
+    place.and_then(|place| i32::try_from(place).ok()).unwrap_or(-1)
+}
+
 /// The names of PostgreSQL's encodings, by number.
 const ENCODINGS: [&str; 42] = [
     "SQL_ASCII",
@@ -371,7 +427,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::plain(4195, "to_regcollation", &[TEXT], REGCOLLATION, |context, a| to_reg(context, a, REGCOLLATION)).stable(),
     FunctionDef::plain(1079, "regclass", &[TEXT], REGCLASS, |context, a| { take!(a; Text t); Ok(Value::Oid(parse_reg_name(context.catalog(), t, REGCLASS)?)) }).stable(),
     FunctionDef::plain(1597, "pg_encoding_to_char", &[INT4], NAME, |_, a| { take!(a; Int4 n); Ok(Value::from(usize::try_from(*n).ok().and_then(|n| ENCODINGS.get(n)).copied().unwrap_or_default())) }).stable(),
-    FunctionDef::plain(1264, "pg_char_to_encoding", &[NAME], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(match t.to_ascii_lowercase().as_str() { "utf8" | "utf-8" | "unicode" => 6, "sql_ascii" => 0, _ => -1 })) }).stable(),
+    FunctionDef::plain(1264, "pg_char_to_encoding", &[NAME], INT4, |_, a| { take!(a; Text t); Ok(Value::Int4(encoding_named(t))) }).stable(),
     FunctionDef::plain(810, "pg_client_encoding", &[], NAME, |_, _| Ok(Value::from("UTF8"))).stable(),
     FunctionDef::plain(1039, "getdatabaseencoding", &[], NAME, |_, _| Ok(Value::from("UTF8"))).stable(),
     FunctionDef::plain(2319, "pg_encoding_max_length", &[INT4], INT4, |_, a| { take!(a; Int4 n); Ok(if *n == 6 { Value::Int4(4) } else { Value::Null }) }),

@@ -403,7 +403,10 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
     let translated = if options.literal {
         regex::escape(rest)
     } else {
-        let translated = Translator::new(&notation::advanced(rest, options.notation)?, options).run()?;
+        let advanced = notation::advanced(rest, options.notation, options.expanded)?;
+        // The rewritten pattern has no white space that means nothing.
+        let expanded = options.expanded && options.notation == Notation::Advanced;
+        let translated = Translator::new(&advanced, Options { expanded, ..options }).run()?;
         if translated.needs_backtracking {
             return compile_backtracking(&translated.text, options);
         }

@@ -16,13 +16,14 @@ pub enum Notation {
     Basic,
 }
 
-/// A pattern as an advanced one.
+/// A pattern as an advanced one. An expanded one loses its white space and comments; the result is to be read as one that is not expanded.
 ///
 /// # Errors
 /// 2201B
-pub(super) fn advanced(pattern: &str, notation: Notation) -> Result<String> {
+pub(super) fn advanced(pattern: &str, notation: Notation, expanded: bool) -> Result<String> {
     let characters = pattern.chars().collect();
-    let mut rewriter = Rewriter { characters, position: 0, out: String::with_capacity(pattern.len()), is_start: true };
+    let out = String::with_capacity(pattern.len());
+    let mut rewriter = Rewriter { characters, position: 0, out, is_start: true, expanded };
     match notation {
         Notation::Advanced => return Ok(pattern.to_owned()),
         Notation::Extended => rewriter.extended()?,
@@ -37,6 +38,8 @@ struct Rewriter {
     out: String,
     /// Whether the place is the beginning of a pattern or of a group, where a star is a character.
     is_start: bool,
+    /// Whether white space and comments outside of sets mean nothing.
+    expanded: bool,
 }
 
 impl Rewriter {
@@ -48,6 +51,27 @@ impl Rewriter {
 
     fn peek(&self) -> Option<char> {
         self.characters.get(self.position).copied()
+    }
+
+    /// Passes over white space and comments.
+    fn skip(&mut self) {
+        while let Some(character) = self.peek().filter(|_| self.expanded) {
+            if character == '#' {
+                while self.peek().is_some_and(|character| character != '\n') {
+                    self.position += 1;
+                }
+            } else if character.is_whitespace() {
+                self.position += 1;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The next character that means something.
+    fn next_token(&mut self) -> Option<char> {
+        self.skip();
+        self.next()
     }
 
     /// A character that stands for itself.
@@ -63,7 +87,10 @@ impl Rewriter {
     }
 
     fn extended(&mut self) -> Result<()> {
-        while let Some(character) = self.next() {
+        while let Some(character) = self.next_token() {
+            if matches!(character, '(' | '*' | '+' | '?' | '{' | '}') {
+                self.skip();
+            }
             match character {
                 '\\' => {
                     let escaped = self.escaped()?;
@@ -77,8 +104,8 @@ impl Rewriter {
                 '{' if !self.peek().is_some_and(|next| next.is_ascii_digit()) => self.literal('{'),
                 '{' => {
                     let rest = &self.characters[self.position..];
-                    let end = rest.iter().position(|character| *character == '}');
-                    if end.is_some_and(|end| rest.get(end + 1) == Some(&'?')) {
+                    let mut behind = rest.iter().skip_while(|character| **character != '}').skip(1);
+                    if behind.find(|next| !(self.expanded && next.is_whitespace())) == Some(&'?') {
                         return Err(invalid_regex("quantifier operand invalid"));
                     }
                     self.out.push('{');
@@ -90,7 +117,7 @@ impl Rewriter {
     }
 
     fn basic(&mut self) -> Result<()> {
-        while let Some(character) = self.next() {
+        while let Some(character) = self.next_token() {
             let was_start = std::mem::replace(&mut self.is_start, false);
             match character {
                 '\\' => self.basic_escape()?,
@@ -110,7 +137,8 @@ impl Rewriter {
     }
 
     /// Whether the pattern or the group ends here.
-    fn is_end(&self) -> bool {
+    fn is_end(&mut self) -> bool {
+        self.skip();
         match self.peek() {
             None => true,
             Some(next) => next == '\\' && self.characters.get(self.position + 1) == Some(&')'),
@@ -125,9 +153,11 @@ impl Rewriter {
             }
             '{' => {
                 self.out.push('{');
+                self.skip();
                 while let Some(part) = self.peek().filter(|part| part.is_ascii_digit() || *part == ',') {
                     self.out.push(part);
                     self.position += 1;
+                    self.skip();
                 }
             }
             character @ (')' | '}') => self.out.push(character),
@@ -187,19 +217,19 @@ mod tests {
 
     #[test]
     fn basic_patterns_have_groups_and_bounds_with_backslashes() {
-        let basic = |pattern: &str| advanced(pattern, Notation::Basic).unwrap();
+        let basic = |pattern: &str| advanced(pattern, Notation::Basic, false).unwrap();
         assert_eq!(basic(r"a\{1,2\}"), "a{1,2}");
         assert_eq!(basic("*a*"), r"\*a*");
         assert_eq!(basic(r"\(^*a\)\1"), r"(^\*a)\1");
         assert_eq!(basic("a+b|c?"), r"a\+b\|c\?");
         assert_eq!(basic("x^y$z$"), r"x\^y\$z$");
         assert_eq!(basic(r"[^]\x[:alpha:]]*"), r"[^]\\x[:alpha:]]*");
-        assert!(advanced("a\\", Notation::Basic).is_err());
+        assert!(advanced("a\\", Notation::Basic, false).is_err());
     }
 
     #[test]
     fn extended_patterns_have_no_escapes() {
-        let extended = |pattern: &str| advanced(pattern, Notation::Extended);
+        let extended = |pattern: &str| advanced(pattern, Notation::Extended, false);
         assert_eq!(extended(r"\d(a|b)+").unwrap(), "d(a|b)+");
         assert_eq!(extended("a{x").unwrap(), r"a\{x");
         assert!(extended("a*?").is_err());

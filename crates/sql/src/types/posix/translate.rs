@@ -159,7 +159,8 @@ impl Translator {
             .iter()
             .position(|character| *character == '}')
             .ok_or_else(|| invalid_regex("braces {} not balanced"))?;
-        let text: String = rest[..end].iter().collect();
+        let expanded = self.options.expanded;
+        let text: String = rest[..end].iter().filter(|part| !(expanded && part.is_whitespace())).collect();
         let (least, most) = match text.split_once(',') {
             None => (text.as_str(), Some(text.as_str())),
             Some((least, "")) => (least, None),
