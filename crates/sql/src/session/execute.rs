@@ -65,11 +65,23 @@ impl SqlSession {
         self.state.tell_warnings(client);
         self.close_unnamed_portal();
         self.ensure_transaction()?;
-        let mut portal = Portal { parameters, ..self.portal_of_string(planned, key.text, None) };
-        let Err(error) = self.run_with_description(&mut portal, true, client) else { return Ok(true) };
+        let mut portal = Portal { parameters, ..self.portal_of_string(Arc::clone(&planned), key.text, None) };
+        let result = match self.lock_known(&planned) {
+            Ok(true) => self.run_with_description(&mut portal, true, client),
+            // The constants may have other types by now. The text is planned as it was written.
+            Ok(false) => return Ok(false),
+            Err(error) => Err(error),
+        };
+        let Err(error) = result else { return Ok(true) };
         let has_inlined = portal.planned.as_ref().is_some_and(|planned| planned.statement.has_inlined);
         self.keep_failed(portal);
         Err(if has_inlined { self.error_of_constants(text, error) } else { error })
+    }
+
+    /// Takes the locks of a plan that was found by its text. False if the catalog has changed since it was made.
+    fn lock_known(&self, planned: &Planned) -> Result<bool> {
+        refuse_read_only(&self.state, &planned.statement)?;
+        RelationLocks::default().take(&self.state, planned)
     }
 
     /// What a failed statement says when its constants stand where they were written: one that can't be computed within
@@ -199,7 +211,8 @@ impl SqlSession {
         {
             portal.formats = self.state.formats_of_cursor(&fetch.cursor);
         }
-        let result = self.run_with_description(&mut portal, is_last, client);
+        let result =
+            self.lock_first(&mut portal).and_then(|()| self.run_with_description(&mut portal, is_last, client));
         if result.is_err() {
             self.keep_failed(portal);
         }
@@ -255,15 +268,19 @@ impl SqlSession {
         }
     }
 
+    /// Locks a query's tables before its rows are described: another transaction that held them may have changed their columns.
+    fn lock_first(&mut self, portal: &mut Portal) -> Result<()> {
+        match portal.planned.clone() {
+            Some(planned) if matches!(planned.statement.kind, StatementKind::Query(_)) => {
+                refuse_read_only(&self.state, &planned.statement)?;
+                self.lock_and_check(planned, portal, true).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Describes a portal's rows, runs it to its end and, if it is the last of its string, commits before its tag.
     fn run_with_description(&mut self, portal: &mut Portal, is_last: bool, client: &mut dyn Client) -> Result<()> {
-        if let Some(planned) = portal.planned.clone()
-            && matches!(planned.statement.kind, StatementKind::Query(_))
-        {
-            // Whoever held the tables may have changed them: only now it is known what columns there are.
-            refuse_read_only(&self.state, &planned.statement)?;
-            self.lock_and_check(planned, portal, true)?;
-        }
         if let Some(planned) = &portal.planned
             && planned.gives_rows()
         {

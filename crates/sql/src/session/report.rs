@@ -354,9 +354,9 @@ impl SqlSession {
         self.state.cached().log.looks_at_statements || self.state.log.is_sampled.get()
     }
 
-    /// Writes a query string to the log, if one of its statements is to be logged.
+    /// Writes a query string to the log, if one of its statements is to be logged and it has not been written yet.
     pub(super) fn log_query_string(&self, text: &str, statements: &[Arc<ParsedStatement>]) {
-        if !self.looks_at_statements() {
+        if !self.looks_at_statements() || self.state.log.was_logged.get() {
             return;
         }
         let class = statements.iter().map(|parsed| commands::class_of(&self.state, &parsed.statement)).min();
