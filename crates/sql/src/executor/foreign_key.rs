@@ -566,7 +566,8 @@ fn act(
 
 /// Nothing may refer to values that are gone, unless another row has taken them over by now.
 fn refuse_orphans(key: &ForeignKey, old: &[Value], run: &mut Run<'_, '_>) -> Result<()> {
-    if exists(key, &key.referenced, &key.referenced_columns, old, "", run)? {
+    let types = column_types(&key.referenced, &key.referenced_columns);
+    if exists((&key.referenced, &key.referenced_columns), (old, &types), "", run)? {
         return Ok(());
     }
     refuse_references(key, old, run)
@@ -579,7 +580,8 @@ fn require_referenced(key: &ForeignKey, values: &[Value], run: &mut Run<'_, '_>)
         let is_mixed = key.matching == ForeignKeyMatch::Full && null_count < values.len();
         return if is_mixed { Err(partly_null(key, run)) } else { Ok(()) };
     }
-    if exists(key, &key.referenced, &key.referenced_columns, values, " FOR KEY SHARE", run)? {
+    let types = column_types(&key.table, &key.columns);
+    if exists((&key.referenced, &key.referenced_columns), (values, &types), " FOR KEY SHARE", run)? {
         return Ok(());
     }
     Err(not_present(key, values, run))
@@ -612,7 +614,8 @@ fn not_present(key: &ForeignKey, values: &[Value], run: &Run<'_, '_>) -> Error {
 
 /// Nothing may refer to values that are gone.
 fn refuse_references(key: &ForeignKey, old: &[Value], run: &mut Run<'_, '_>) -> Result<()> {
-    if !exists(key, &key.table, &key.columns, old, " FOR KEY SHARE", run)? {
+    let types = column_types(&key.referenced, &key.referenced_columns);
+    if !exists((&key.table, &key.columns), (old, &types), " FOR KEY SHARE", run)? {
         return Ok(());
     }
     let message = format!(
@@ -647,25 +650,17 @@ fn describe(table: &TableDef, columns: &[usize], values: &[Value], run: &Run<'_,
     format!("Key ({})=({})", names.join(", "), texts.join(", "))
 }
 
-/// Whether a row of `table` has these values.
+/// Whether a row of a table has these values, of these types, in these columns.
 fn exists(
-    key: &ForeignKey,
-    table: &TableDef,
-    columns: &[usize],
-    values: &[Value],
+    (table, columns): (&TableDef, &[usize]),
+    (values, types): (&[Value], &[SqlType]),
     lock: &str,
     run: &mut Run<'_, '_>,
 ) -> Result<bool> {
     let text =
         format!("SELECT 1 FROM {} x WHERE {}{lock}", table_name(table, &run.catalog), equalities(table, columns, 1));
-    // The values come from the table on the other side.
-    let types = if table.oid == key.referenced.oid && columns == key.referenced_columns {
-        column_types(&key.table, &key.columns)
-    } else {
-        column_types(&key.referenced, &key.referenced_columns)
-    };
     let mut is_there = false;
-    run_text(&text, values.to_vec(), &types, owner_of(table, run), run, &mut |_, _| {
+    run_text(&text, values.to_vec(), types, owner_of(table, run), run, &mut |_, _| {
         is_there = true;
         Ok(ControlFlow::Break(()))
     })?;
