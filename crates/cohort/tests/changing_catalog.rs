@@ -107,3 +107,31 @@ fn stored_expressions_keep_calling_the_same_function() {
     client.batch_execute("insert into t values (9)").unwrap();
     server.stop();
 }
+
+#[test]
+fn types_do_not_change_below_expressions_that_could_not_be_bound_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["synchronous_commit=off"]);
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "create type pair as (a int, b text); create domain checked as pair check ((value).a <> 3);
+             create table row_type (a int, b text); create domain checked_row as row_type check ((value).a <> 3)",
+        )
+        .unwrap();
+    for (statement, reader) in [
+        ("alter type pair alter attribute a type text", "checked_check"),
+        ("alter table row_type alter a type text", "checked_row_check"),
+    ] {
+        let error = client.batch_execute(statement).unwrap_err();
+        let error = error.as_db_error().unwrap();
+        assert_eq!(error.code().code(), "0A000", "{statement}: {error}");
+        assert!(error.message().contains(reader), "{error}");
+    }
+    client.batch_execute("alter type pair alter attribute a type bigint, alter attribute b type varchar").unwrap();
+    client.batch_execute("alter table row_type alter b type varchar").unwrap();
+    let error = client.batch_execute("select '(3,b)'::checked").unwrap_err();
+    assert_eq!(error.code().unwrap().code(), "23514");
+    client.batch_execute("select '(1,b)'::checked, '(1,b)'::checked_row").unwrap();
+    server.stop();
+}

@@ -13,7 +13,7 @@ use super::column;
 use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
 use super::dependencies::{Node, Renaming, describe, drop_dependents, views_reading};
 use super::reshape::{self, Reshaping, Stored, storing_column};
-use super::restate::{naming, with_rows};
+use super::restate::{Readers, naming, with_rows};
 use super::{properties, user_type};
 use crate::catalogs::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
@@ -158,7 +158,16 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
         }
     }
     let restatement = with_rows(ddl, &stored, &dropped, &changes)?;
+    let retyped: Vec<&str> = retyped.iter().map(|name| name.as_str()).collect();
+    let readers = match retyped.as_slice() {
+        [] => None,
+        columns => Some(Readers::find(ddl, composite.def.oid, columns)?),
+    };
+    let def = Arc::clone(&composite.def);
     composite.store(ddl)?;
+    if let Some(readers) = readers {
+        readers.check(ddl, &def.name)?;
+    }
     restatement.store(ddl)?;
     stored.reshape(ddl, &changes)
 }

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result};
 use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, TableDef};
 
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
-use super::dependencies::Renaming;
+use super::dependencies::{Renaming, describe};
 use super::reshape::{Reshaping, Stored};
-use super::stored_expression::{Place, for_each_naming, for_each_of_table};
+use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_each_wanted};
 use super::stored_query::{StoredQueries, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
@@ -54,12 +54,46 @@ pub(super) fn naming(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<Restatement> 
 pub(super) fn with_rows(ddl: &Ddl<'_>, rows: &Stored, dropped: &[&str], changes: &[Reshaping]) -> Result<Restatement> {
     let renaming = match dropped.is_empty() {
         true => Renaming::of_rows(ddl, rows.type_oid()),
-        false => Renaming::of_dropped_columns(ddl, rows.type_oid(), dropped),
+        false => Renaming::of_changed_columns(ddl, rows.type_oid(), dropped),
     };
     let Restatement { mut expressions, mut queries } = naming(ddl, &renaming)?;
     expressions.retain_mut(|(_, expr)| rows.reshape_expr(expr, changes));
     queries.reshape(rows, changes, !dropped.is_empty());
     Ok(Restatement { expressions, queries })
+}
+
+/// The stored expressions that can be bound, among those that read rows of a type.
+pub(super) struct Readers(Vec<Place>);
+
+impl Readers {
+    /// Finds them before columns of the type change. The caller holds the type, so that nobody stores another one meanwhile.
+    pub fn find(ddl: &Ddl<'_>, row_type: Oid, columns: &[&str]) -> Result<Readers> {
+        let renaming = Renaming::of_changed_columns(ddl, row_type, columns);
+        let mut found = Vec::new();
+        for_each_naming(ddl, &|text| renaming.may_be_named_in(text), &mut |place, expr| {
+            if renaming.is_named_in(&expr) {
+                found.push(place);
+            }
+        })?;
+        Ok(Readers(found))
+    }
+
+    /// Refuses a change after which one of them can't be bound any more.
+    ///
+    /// # Errors
+    /// 0A000.
+    pub fn check(&self, ddl: &Ddl<'_>, type_name: &str) -> Result<()> {
+        let mut bound = Vec::new();
+        for_each_wanted(ddl, &|place, _| self.0.contains(&place), &mut |place, _| bound.push(place))?;
+        match self.0.iter().find(|place| !bound.contains(place)) {
+            None => Ok(()),
+            Some(place) => {
+                let reader = describe(&ddl.view(), place.owner());
+                let message = format!("cannot alter type \"{type_name}\" because {reader} uses it");
+                Err(Error::unsupported(message).detail("Its expression would not be valid with the new type."))
+            }
+        }
+    }
 }
 
 impl Restatement {

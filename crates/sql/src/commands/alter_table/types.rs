@@ -9,6 +9,7 @@ use super::super::ddl::{Ddl, without_position};
 use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::super::dependencies::{Node, stored_columns, views_reading};
 use super::super::reshape::refuse_stored_rows;
+use super::super::restate::Readers;
 use super::super::rewrite::rewrite;
 use super::super::{column, constraint, properties, sequence};
 use super::place_of;
@@ -47,6 +48,7 @@ pub(super) fn change(
     }
     let values = conversion(ddl, &old, place, target, using)?;
     refuse_stored_rows(ddl, &old)?;
+    let readers = Readers::find(ddl, oid, &[name])?;
     let mut new = (*old).clone();
     let column = &mut new.columns[place];
     column.type_oid = target.oid;
@@ -83,6 +85,7 @@ pub(super) fn change(
             Ok(converted)
         })?;
     }
+    readers.check(ddl, &old.name)?;
     constraint::check_foreign_keys_again(ddl, oid, place)
 }
 

@@ -73,8 +73,8 @@ impl Renaming {
         Renaming { mentions: Box::new(mentions), names_it: Box::new(names_it) }
     }
 
-    /// Columns of a table or attributes of a composite type are dropped: they no longer have names, and rows no longer have them.
-    pub fn of_dropped_columns(ddl: &Ddl<'_>, row_type: Oid, columns: &[&str]) -> Renaming {
+    /// Columns of a table or attributes of a composite type change or go: texts may name them, or have the rows in them.
+    pub fn of_changed_columns(ddl: &Ddl<'_>, row_type: Oid, columns: &[&str]) -> Renaming {
         let (of_columns, of_rows) = (Renaming::of_columns(ddl, row_type, columns), Renaming::of_rows(ddl, row_type));
         Renaming {
             mentions: Box::new(move |text: &str| (of_columns.mentions)(text) || (of_rows.mentions)(text)),
