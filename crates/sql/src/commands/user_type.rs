@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{CustomDef, PG_CATALOG_SCHEMA, RelationKind};
+use engine::catalog::{CustomDef, Object, RelationKind};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
@@ -249,17 +249,11 @@ fn make(ddl: &Ddl<'_>, oid: Oid, schema: Oid, name: &QualifiedName, body: &TypeB
 /// The user-defined type that `name` means. `None` for a built-in type and for a table's row type.
 pub(super) fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<CustomDef>>> {
     ddl.check_database(name)?;
-    let (view, catalog) = (ddl.view(), ddl.catalog());
-    let schemas = match name.schema.as_deref() {
-        Some(schema) => match view.schema_named(schema) {
-            Ok(schema) => vec![schema],
-            Err(_) => Vec::new(),
-        },
-        None => view.path().to_vec(),
-    };
-    let builtin = schemas.iter().position(|schema| *schema == PG_CATALOG_SCHEMA).filter(|_| is_builtin(name));
-    let schemas = &schemas[..builtin.unwrap_or(schemas.len())];
-    Ok(schemas.iter().find_map(|schema| catalog.custom_by_name(TYPE_CLASS, *schema, &name.name)).cloned())
+    let found = types::type_named(&ddl.view(), name.schema.as_deref(), &name.name);
+    Ok(found.and_then(|oid| match ddl.catalog().object(oid) {
+        Some(Object::Custom(def)) if def.class == TYPE_CLASS => Some(Arc::clone(def)),
+        _ => None,
+    }))
 }
 
 /// Whether a built-in type has this name, which an earlier schema of the search path may still hide.

@@ -13,7 +13,7 @@ use crate::catalogs::user_types::{composite_fields, composite_named};
 use crate::plan::VirtualTable;
 use crate::privileges::{Privileges, Subject};
 use crate::types::Value;
-use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserType};
+use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserFunctions, UserType};
 pub use crate::types::reg_types::quote_identifier;
 use crate::types::{builtin_type, type_named};
 
@@ -341,20 +341,20 @@ impl CatalogLookup for CatalogView {
         }
     }
 
-    fn user_functions(&self, schema: Option<&str>, name: &str) -> Vec<UserFunction> {
-        self.schemas_of_functions(schema)
-            .into_iter()
-            .flat_map(|schema| self.0.catalog.functions_named(schema, name))
-            .map(|function| describe_function(self, function))
-            .collect()
+    fn user_functions(&self, schema: Option<&str>, name: &str) -> UserFunctions {
+        let before: &[Oid] = if schema.is_none() { self.path_before_builtins() } else { &[] };
+        let mut found = UserFunctions::default();
+        for schema in self.schemas_of_functions(schema) {
+            let hides_builtins = before.contains(&schema);
+            let functions = if hides_builtins { &mut found.before_builtins } else { &mut found.after_builtins };
+            let called = self.0.catalog.functions_named(schema, name);
+            functions.extend(called.map(|function| describe_function(self, function)));
+        }
+        found
     }
 
     fn finds_builtins(&self) -> bool {
         self.0.path.contains(&PG_CATALOG_SCHEMA)
-    }
-
-    fn is_before_builtins(&self, schema: &str) -> bool {
-        self.path_before_builtins().iter().any(|before| self.schema_name(*before) == schema)
     }
 
     fn user_function(&self, oid: Oid) -> Option<UserFunction> {

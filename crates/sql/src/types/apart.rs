@@ -11,7 +11,7 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use sync::Work;
 
-use super::context::{CatalogLookup, EvalContext, FormatSettings, RegKind, UserFunction, UserType};
+use super::context::{CatalogLookup, EvalContext, FormatSettings, RegKind, UserFunction, UserFunctions, UserType};
 use super::random::RandomState;
 use super::type_table::builtin_type;
 use super::value::Value;
@@ -253,15 +253,11 @@ impl CatalogLookup for Absent {
         self.asked()
     }
 
-    fn user_functions(&self, _schema: Option<&str>, _name: &str) -> Vec<UserFunction> {
+    fn user_functions(&self, _schema: Option<&str>, _name: &str) -> UserFunctions {
         self.asked()
     }
 
     fn finds_builtins(&self) -> bool {
-        self.asked()
-    }
-
-    fn is_before_builtins(&self, _schema: &str) -> bool {
         self.asked()
     }
 

@@ -171,6 +171,22 @@ pub struct UserFunction {
     pub procedure: bool,
 }
 
+/// The functions of one name that users made, the nearest in the search path first.
+#[derive(Clone, Debug, Default)]
+pub struct UserFunctions {
+    /// Those of schemas before `pg_catalog`: they hide built-in ones. None if the name was given with its schema.
+    pub before_builtins: Vec<UserFunction>,
+    /// The others.
+    pub after_builtins: Vec<UserFunction>,
+}
+
+impl UserFunctions {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.before_builtins.is_empty() && self.after_builtins.is_empty()
+    }
+}
+
 /// What a `reg*` type names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegKind {
@@ -222,19 +238,14 @@ pub trait CatalogLookup {
         None
     }
 
-    /// The functions called `name` in `schema`, or on the search path (nearest first), that are not built in.
-    fn user_functions(&self, _schema: Option<&str>, _name: &str) -> Vec<UserFunction> {
-        Vec::new()
+    /// The functions called `name` in `schema`, or on the search path, that are not built in.
+    fn user_functions(&self, _schema: Option<&str>, _name: &str) -> UserFunctions {
+        UserFunctions::default()
     }
 
-    /// Whether bare names find what is built in.
+    /// Whether `pg_catalog` is in the search path. Calls and types find what is built in under an empty path, too.
     fn finds_builtins(&self) -> bool {
         true
-    }
-
-    /// Whether the search path puts this schema before `pg_catalog`: its functions hide built-in ones.
-    fn is_before_builtins(&self, _schema: &str) -> bool {
-        false
     }
 
     /// The name of what `oid` names, quoted and qualified as far as needed, as `regclass` prints it.

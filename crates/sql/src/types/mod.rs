@@ -62,7 +62,8 @@ pub use binary_io::{binary_input, binary_output, binary_parameter};
 pub use cast::{Cast, CastContext, can_cast, fits_pseudo_target, has_immutable_output, is_pseudo_target};
 pub use compare::{Comparator, comparator, compare_values, equality, hash_value, is_hashable, without_padding};
 pub use context::{
-    BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserType, composite_shape,
+    BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserFunctions, UserType,
+    composite_shape,
 };
 pub use function_def::{
     CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction, WrittenArgument,

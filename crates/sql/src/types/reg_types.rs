@@ -238,15 +238,14 @@ fn functions_called(catalog: &dyn CatalogLookup, parts: &[String]) -> Vec<(u32, 
 }
 
 fn functions_found(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Vec<(u32, Vec<Oid>)> {
-    let is_nearer = |function: &UserFunction| schema.is_none() && catalog.is_before_builtins(&function.schema);
-    let (nearer, further): (Vec<_>, Vec<_>) = catalog.user_functions(schema, name).into_iter().partition(is_nearer);
+    let users = catalog.user_functions(schema, name);
     let of_user = |function: UserFunction| (function.oid.0, function.arguments);
-    let mut all: Vec<(u32, Vec<Oid>)> = nearer.into_iter().map(of_user).collect();
+    let mut all: Vec<(u32, Vec<Oid>)> = users.before_builtins.into_iter().map(of_user).collect();
     if schema.map_or_else(|| catalog.finds_builtins(), |schema| schema == "pg_catalog") {
         all.extend(functions::functions_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
         all.extend(aggregates::aggregates_named(name).iter().map(|def| (def.oid.0, def.arguments.to_vec())));
     }
-    all.extend(further.into_iter().map(of_user));
+    all.extend(users.after_builtins.into_iter().map(of_user));
     // Of several with the same arguments, the first on the path is meant.
     let mut found: Vec<(u32, Vec<Oid>)> = Vec::new();
     for (oid, arguments) in all {

@@ -22,7 +22,6 @@ use crate::plan::ExprKind;
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, quote_identifier};
 use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReference, TypeName};
-use crate::types::UserFunction;
 use crate::types::reg_types::function_is_found;
 use crate::types::{CatalogLookup, SqlType, collation};
 
@@ -371,11 +370,8 @@ impl QueryNames for ShownNames<'_> {
         if let Some(oid) = self.resolved.functions.get(&name.location) {
             return if function_is_found(&self.view, *oid) { quote_identifier(&name.name) } else { dotted(name) };
         }
-        let is_hiding = |function: &UserFunction| self.view.is_before_builtins(&function.schema);
-        match self.view.user_functions(None, &name.name).iter().any(is_hiding) {
-            true if name.schema.is_none() => format!("pg_catalog.{}", dotted(name)),
-            _ => dotted(name),
-        }
+        let is_hidden = name.schema.is_none() && !self.view.user_functions(None, &name.name).before_builtins.is_empty();
+        if is_hidden { format!("pg_catalog.{}", dotted(name)) } else { dotted(name) }
     }
 
     fn type_name(&self, name: &TypeName) -> String {

@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use super::absent;
 use super::aggregates::{self, AggregateDef};
 use super::cast::{self, Cast, CastContext};
-use super::context::{CatalogLookup, UserFunction};
+use super::context::{CatalogLookup, UserFunction, UserFunctions};
 use super::function_def::{CallTypes, FunctionDef};
 use super::functions;
 use super::oids;
@@ -271,15 +271,11 @@ pub fn resolve_function(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Result<
 fn targets_named(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Vec<Target> {
     let mut targets = Vec::new();
     let found = match call.schema {
-        Some("pg_catalog") => Vec::new(),
+        Some("pg_catalog") => UserFunctions::default(),
         schema => catalog.user_functions(schema, call.name),
     };
     let is_meant = |function: &UserFunction| call.only.is_none_or(|only| only.contains(&function.oid));
-    let (nearer, further): (Vec<_>, Vec<_>) = found
-        .into_iter()
-        .filter(is_meant)
-        .partition(|function| call.schema.is_none() && catalog.is_before_builtins(&function.schema));
-    targets.extend(nearer.into_iter().map(Target::User));
+    targets.extend(found.before_builtins.into_iter().filter(is_meant).map(Target::User));
     if call.schema.is_none_or(|schema| schema == "pg_catalog") {
         targets.extend(functions::functions_named(call.name).iter().map(|def| Target::Function(def)));
         targets.extend(aggregates::aggregates_named(call.name).iter().map(|def| Target::Aggregate(def)));
@@ -287,7 +283,7 @@ fn targets_named(catalog: &dyn CatalogLookup, call: &Call<'_>) -> Vec<Target> {
     if call.schema == Some("information_schema") && call.name.starts_with("_pg_") {
         targets.extend(functions::functions_named(call.name).iter().map(|def| Target::Function(def)));
     }
-    targets.extend(further.into_iter().map(Target::User));
+    targets.extend(found.after_builtins.into_iter().filter(is_meant).map(Target::User));
     targets
 }
 

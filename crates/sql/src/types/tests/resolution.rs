@@ -137,11 +137,11 @@ impl CatalogLookup for UserCatalog {
         }
     }
 
-    fn user_functions(&self, _schema: Option<&str>, name: &str) -> Vec<UserFunction> {
+    fn user_functions(&self, _schema: Option<&str>, name: &str) -> UserFunctions {
         if name != "add" {
-            return Vec::new();
+            return UserFunctions::default();
         }
-        vec![UserFunction {
+        let add = UserFunction {
             oid: Oid(16500),
             schema: "public".to_owned(),
             name: name.to_owned(),
@@ -152,7 +152,8 @@ impl CatalogLookup for UserCatalog {
             result: oids::INT4,
             returns_set: false,
             procedure: false,
-        }]
+        };
+        UserFunctions { before_builtins: Vec::new(), after_builtins: vec![add] }
     }
 
     fn check_domain(&self, domain: Oid, value: &Value) -> base::Result<()> {
