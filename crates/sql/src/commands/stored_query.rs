@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{RelationKind, TableDef, ViewScope};
+use engine::catalog::{TableDef, ViewScope};
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found};
 use super::deparse::{
@@ -301,18 +301,7 @@ pub(super) fn check_text(ddl: &Ddl<'_>, view: &Arc<TableDef>, types: &[SqlType])
 
 /// The views' queries that may have to be written again. Views that name the renamed object are locked until the transaction ends.
 pub(super) fn stored_queries(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<StoredQueries> {
-    renaming.lock_texts(ddl)?;
-    let catalog = ddl.catalog();
-    let views =
-        catalog.tables().filter(|view| matches!(view.kind, RelationKind::View | RelationKind::MaterializedView));
-    let mut queries = Vec::new();
-    for view in views.filter(|view| view.view_query.as_deref().is_some_and(|text| renaming.may_be_named_in(text))) {
-        sync::yield_point()?;
-        if let Some(stored) = StoredQuery::of_view(ddl, view)? {
-            queries.push((Arc::clone(view), stored));
-        }
-    }
-    Ok(StoredQueries(queries))
+    renaming.lock_texts(ddl).map(StoredQueries)
 }
 
 impl StoredQueries {
@@ -345,7 +334,8 @@ impl StoredQueries {
             if let Some(old) = ddl.catalog().table(view.oid) {
                 if old.view_query != view.view_query {
                     let message = format!("could not rename because of a concurrent change of view \"{}\"", view.name);
-                    return Err(Error::new(sqlstate::SERIALIZATION_FAILURE, message));
+                    return Err(Error::new(sqlstate::SERIALIZATION_FAILURE, message)
+                        .hint("The transaction might succeed if retried."));
                 }
                 let new = TableDef { view_query: Some(text), ..(**old).clone() };
                 let types: Vec<SqlType> =

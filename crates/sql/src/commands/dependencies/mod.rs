@@ -83,7 +83,21 @@ struct Dependencies<'d, 'a> {
 pub(in crate::commands) fn mentioning(name: &str) -> impl Fn(&str) -> bool + use<> {
     // Quotation marks within a name are doubled in a text, and so are apostrophes and backslashes within constants.
     let name = (!name.contains(['"', '\'', '\\'])).then(|| name.to_owned());
-    move |text| name.as_ref().is_none_or(|name| text.contains(name.as_str()))
+    move |text| name.as_ref().is_none_or(|name| has_word(text, name))
+}
+
+/// Whether a text has `name` in it, and not as a part of a longer name.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_of_word = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii() || matches!(byte, b'_' | b'$'))
+    };
+    let goes_on = |left: Option<&u8>, right: Option<&u8>| is_of_word(left) && is_of_word(right);
+    let (text_bytes, name_bytes) = (text.as_bytes(), name.as_bytes());
+    text.match_indices(name).any(|(start, _)| {
+        let before = start.checked_sub(1).and_then(|place| text_bytes.get(place));
+        let after = text_bytes.get(start + name.len());
+        !goes_on(before, name_bytes.first()) && !goes_on(name_bytes.last(), after)
+    })
 }
 
 /// The name by which texts mention an object; that of its elements' type for an array type.
@@ -791,5 +805,21 @@ fn composite_fields_of(object: &Object) -> Option<Vec<(String, types::SqlType)>>
     match object {
         Object::Custom(def) => user_types::composite_fields(def),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_word;
+
+    #[test]
+    fn a_name_is_found_as_a_whole_word() {
+        for text in ["a", "x.a", "\"a\"", "f(a)", "'a'::regclass", "ab + a", "-a-"] {
+            assert!(has_word(text, "a"), "{text}");
+        }
+        for text in ["", "ab", "_a", "a1", "a$", "äa", "aä", "b"] {
+            assert!(!has_word(text, "a"), "{text}");
+        }
+        assert!(has_word("\"x y\"", "y") && has_word("\"-y-\"", "-y") && has_word("\"é b\"", "é b"));
     }
 }

@@ -13,11 +13,15 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{Catalog, Object, TableDef};
 
-use super::{Dependencies, Named, Node, mentioning};
+use super::views::{use_of_query, views};
+use super::{Named, Node, describe, mentioning};
 use crate::catalogs::user_types;
 use crate::commands::ddl::{CHANGE_LOCK, Ddl};
+use crate::commands::stored_expression::for_each_naming;
+use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
 use crate::plan::Expr;
+use crate::session::CatalogView;
 use crate::types::{self, SqlType};
 
 /// A renaming: which texts may name the object, and which of those do.
@@ -110,29 +114,50 @@ impl Renaming {
     }
 
     /// Locks each object whose description has a text that names the object, until the transaction ends. The caller holds the object
-    /// itself.
+    /// itself. Returns the queries of those views whose texts may name it.
     ///
     /// # Errors
     /// Those of waiting for locks.
-    pub fn lock_texts(&self, ddl: &Ddl<'_>) -> Result<()> {
+    pub fn lock_texts(&self, ddl: &Ddl<'_>) -> Result<Vec<(Arc<TableDef>, StoredQuery)>> {
         let mut locked = BTreeSet::new();
         loop {
+            let version = ddl.engine().catalog_version();
             let catalog = ddl.catalog();
-            let dependencies = Dependencies { ddl, catalog: catalog.clone(), views: Default::default() };
-            let found = dependencies.naming(&*self.mentions, &*self.names_it)?;
-            let holders: BTreeSet<Oid> = found.iter().filter_map(|(node, _)| holder(&catalog, *node)).collect();
-            let new: Vec<Oid> = holders.difference(&locked).copied().collect();
-            if new.is_empty() {
-                return Ok(());
-            }
-            for oid in new {
-                match catalog.object(oid) {
-                    Some(Object::Table(_)) => ddl.lock(oid, CHANGE_LOCK)?,
-                    _ => ddl.hold(oid, CHANGE_LOCK)?,
+            let queries = self.queries(ddl, &catalog)?;
+            let mut holders: BTreeSet<Oid> = BTreeSet::new();
+            for_each_naming(ddl, &*self.mentions, &mut |place, expr| {
+                if self.is_named_in(&expr) {
+                    holders.extend(holder(&catalog, place.owner()));
                 }
-                locked.insert(oid);
+            })?;
+            let named = queries.iter().filter(|(view, query)| (self.names_it)(&use_of_query(view.oid, query).named));
+            holders.extend(named.map(|(view, _)| view.oid));
+            for oid in holders.difference(&locked) {
+                match catalog.object(*oid) {
+                    Some(Object::Table(_)) => ddl.lock(*oid, CHANGE_LOCK)?,
+                    _ => ddl.hold(*oid, CHANGE_LOCK)?,
+                }
+            }
+            // If no other transaction has committed a change meanwhile, what was read is still so.
+            if holders.is_subset(&locked) || ddl.engine().catalog_version() == version {
+                return Ok(queries);
+            }
+            locked.extend(holders);
+        }
+    }
+
+    /// The queries of the views whose texts may name the object.
+    fn queries(&self, ddl: &Ddl<'_>, catalog: &Catalog) -> Result<Vec<(Arc<TableDef>, StoredQuery)>> {
+        let mut queries = Vec::new();
+        let may_name =
+            |view: &&Arc<TableDef>| view.view_query.as_deref().is_some_and(|text| self.may_be_named_in(text));
+        for view in views(catalog).filter(may_name) {
+            sync::yield_point()?;
+            if let Some(query) = StoredQuery::of_view(ddl, view)? {
+                queries.push((Arc::clone(view), query));
             }
         }
+        Ok(queries)
     }
 }
 
@@ -166,7 +191,7 @@ fn element(oid: Oid) -> Oid {
 /// Locks the objects that an expression names, so that nobody renames or drops them until the transaction ends.
 ///
 /// # Errors
-/// Those of waiting for locks; 42704 for an object that was dropped meanwhile.
+/// Those of waiting for locks; 42883, 42P01 or 42704 for an object that was dropped meanwhile.
 pub(in crate::commands) fn hold_named_in(ddl: &Ddl<'_>, expr: &Expr) -> Result<()> {
     hold_named(ddl, &Named::in_whole(expr))
 }
@@ -176,25 +201,41 @@ pub(in crate::commands) fn hold_named_in(ddl: &Ddl<'_>, expr: &Expr) -> Result<(
 /// # Errors
 /// As [`hold_named_in`].
 pub(in crate::commands) fn hold_named(ddl: &Ddl<'_>, named: &Named) -> Result<()> {
-    let catalog = ddl.catalog();
+    let before = ddl.view();
     // The table that a statement makes is not there yet, and its checks may name the type of its rows.
-    let is_there = |oid: &Oid| *oid >= Oid::FIRST_NORMAL && catalog.object(*oid).is_some();
-    let mut objects: BTreeSet<Oid> = named.all().map(element).filter(is_there).collect();
-    let schemas = objects.iter().filter_map(|oid| catalog.object(*oid)).map(Object::schema);
-    let schemas: Vec<Oid> = schemas.filter(|schema| catalog.schema(*schema).is_some()).collect();
-    objects.extend(schemas);
-    for oid in &objects {
-        match catalog.object(*oid) {
-            Some(Object::Table(_) | Object::Sequence(_) | Object::Index(_)) => ddl.lock(*oid, LockMode::AccessShare)?,
-            _ => ddl.hold(*oid, LockMode::AccessShare)?,
+    let is_there = |oid: &Oid| *oid >= Oid::FIRST_NORMAL && before.catalog().object(*oid).is_some();
+    let objects: BTreeSet<Oid> = named.all().map(element).filter(is_there).collect();
+    let mut held = BTreeSet::new();
+    // Until the schemas are held, too, in which the objects are by then.
+    loop {
+        let catalog = ddl.catalog();
+        let mut wanted = objects.clone();
+        for oid in &objects {
+            let Some(object) = catalog.object(*oid) else { return Err(dropped(&before, *oid)) };
+            wanted.extend(catalog.schema(object.schema()).map(|schema| schema.oid));
         }
+        let mut new = wanted.difference(&held).copied().peekable();
+        if new.peek().is_none() {
+            return Ok(());
+        }
+        for oid in new {
+            match catalog.object(oid) {
+                Some(Object::Table(_) | Object::Sequence(_) | Object::Index(_)) => {
+                    ddl.lock(oid, LockMode::AccessShare)?
+                }
+                _ => ddl.hold(oid, LockMode::AccessShare)?,
+            }
+        }
+        held.extend(wanted);
     }
-    let catalog = ddl.catalog();
-    match objects.iter().all(|oid| catalog.object(*oid).is_some()) {
-        true => Ok(()),
-        false => Err(Error::new(
-            sqlstate::UNDEFINED_OBJECT,
-            "an object that the definition names has been dropped by another transaction",
-        )),
-    }
+}
+
+/// The error for an object that another transaction has dropped; `before` is the catalog that had it.
+fn dropped(before: &CatalogView, oid: Oid) -> Error {
+    let code = match before.catalog().object(oid) {
+        Some(Object::Function(_)) => sqlstate::UNDEFINED_FUNCTION,
+        Some(Object::Table(_) | Object::Index(_) | Object::Sequence(_)) => sqlstate::UNDEFINED_TABLE,
+        _ => sqlstate::UNDEFINED_OBJECT,
+    };
+    Error::new(code, format!("{} does not exist", describe(before, Node::Object(oid))))
 }

@@ -46,7 +46,11 @@ pub(super) fn views(catalog: &Catalog) -> impl Iterator<Item = &Arc<TableDef>> {
 /// for all above it.
 pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<ViewUse>> {
     sync::yield_point()?;
-    let Some(stored) = StoredQuery::of_view(ddl, view)? else { return Ok(None) };
+    Ok(StoredQuery::of_view(ddl, view)?.map(|stored| use_of_query(view.oid, &stored)))
+}
+
+/// The uses of a view whose query has been bound.
+pub(super) fn use_of_query(view: Oid, stored: &StoredQuery) -> ViewUse {
     let (mut named, mut read) = (stored.named(), Read::default());
     if let Some(bound) = &stored.bound {
         walk(bound, &mut Vec::new(), &mut read);
@@ -54,7 +58,7 @@ pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<
     // Catalogs that are views read columns, too; those are not the view's.
     read.columns.retain(|(table, _)| named.relations.contains(table));
     named.fields = read.fields;
-    Ok(Some(ViewUse { view: view.oid, named, columns: read.columns }))
+    ViewUse { view, named, columns: read.columns }
 }
 
 /// Collects what a bound query uses; `outer` are the queries around it.
