@@ -408,19 +408,32 @@ pub fn lock(state: &SessionState, lock: &LockTable, client: &mut dyn Client) -> 
         .copied()
         .ok_or_else(|| Error::internal(format!("lock mode {} does not exist", lock.mode)))?;
     for name in &lock.tables {
-        let mut locked = None;
-        // Repeated until the name means the locked table. The rights are checked each time.
+        let (role, mut locked) = (state.acting_role().oid, None);
+        // Until the name means the locked table, and the role still has the right to lock it.
         loop {
             refuse_lock(state, name)?;
             let table = super::find_table(state, name)?;
-            let text = Arc::from("");
-            lock_one(&Ddl::new(state, &text, client), &table, (mode, lock.nowait), state.acting_role().oid)?;
-            if locked.replace(table.oid) == Some(table.oid) {
+            if locked == Some(table.oid) {
+                require_lock(state, &table, mode, role)?;
                 break;
             }
+            let text = Arc::from("");
+            lock_one(&Ddl::new(state, &text, client), &table, (mode, lock.nowait), role)?;
+            locked = Some(table.oid);
         }
     }
     Ok(UtilityOutput::tag("LOCK TABLE"))
+}
+
+/// 42501 if `role` may not lock the table in this mode.
+fn require_lock(state: &SessionState, table: &TableDef, mode: LockMode, role: Oid) -> Result<()> {
+    let changing = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
+    let needed = match mode {
+        LockMode::AccessShare => Privileges::SELECT,
+        LockMode::RowExclusive => changing | Privileges::INSERT,
+        _ => changing,
+    };
+    state.acting_as(role, || state.require(table.oid, needed))
 }
 
 /// Locks a relation with the rights of `role`, and what it reads if it is a view.
@@ -428,13 +441,7 @@ fn lock_one(ddl: &Ddl<'_>, table: &Arc<TableDef>, how: (LockMode, bool), role: O
     sync::yield_point()?;
     let (mode, is_nowait) = how;
     let state = ddl.state;
-    let changing = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
-    let needed = match mode {
-        LockMode::AccessShare => Privileges::SELECT,
-        LockMode::RowExclusive => changing | Privileges::INSERT,
-        _ => changing,
-    };
-    state.acting_as(role, || state.require(table.oid, needed))?;
+    require_lock(state, table, mode, role)?;
     let wait = if is_nowait { WaitPolicy::NoWait } else { WaitPolicy::Block };
     state.engine().lock_relation(table.oid, mode, wait).map_err(|error| {
         if is_nowait && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE {
