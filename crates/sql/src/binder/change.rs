@@ -528,7 +528,7 @@ impl Binder<'_, '_> {
                 let found = matching.map(|(position, _)| position as u32).collect::<Vec<_>>();
                 let is_parameter = |expr: &Expr| matches!(expr.kind, ExprKind::Parameter(_));
                 let awaits_values = filter.is_some_and(|filter| filter.any(&is_parameter));
-                Ok(ArbiterSearch { has_failed: found.is_empty(), found, awaits_values })
+                Ok(ArbiterSearch { lacks_arbiter: found.is_empty(), found, awaits_values })
             }
         }
     }

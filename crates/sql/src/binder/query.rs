@@ -285,8 +285,8 @@ pub enum Change {
 pub struct ArbiterSearch {
     /// The positions of those that were found; none if there is no target, which means all unique indexes.
     pub found: Vec<u32>,
-    /// A target has led to no index.
-    pub has_failed: bool,
+    /// There is a target, and it names no index.
+    pub lacks_arbiter: bool,
     /// The values of parameters could lead to more.
     pub awaits_values: bool,
 }

@@ -93,7 +93,8 @@ pub struct Statement {
     pub is_cacheable: bool,
     /// It might be planned otherwise if the values of its parameters were known.
     pub depends_on_values: bool,
-    /// ON CONFLICT finds no index unless the values of parameters say more. Without them it is an error to run it: [`no_arbiter`].
+    /// ON CONFLICT has no arbiter index in this plan. A plan for given values of parameters may have one. Running this plan is an error:
+    /// [`no_arbiter`].
     pub lacks_arbiter: bool,
     /// It has computed constants that take much memory: whoever keeps statements keeps no plan.
     pub has_large_constants: bool,
@@ -266,7 +267,8 @@ pub enum Node {
         /// The condition.
         condition: Expr,
     },
-    /// All rows, or none: the condition reads none of them, and is looked at before the first one is asked for.
+    /// Returns all input rows if the condition is true, and none otherwise. The condition reads no row and is computed once, before the first
+    /// one.
     OneTimeFilter {
         /// Where rows come from.
         input: Box<Plan>,
@@ -645,8 +647,8 @@ pub struct OnConflict {
     pub arbiters: Vec<u32>,
     /// The first arbiter that is deferrable, which is an error for the row that gets as far as to it.
     pub deferrable_arbiter: Option<u32>,
-    /// There is no arbiter, as far as can be seen without the values of parameters: 42P10 once it is run.
-    pub is_unmatched: bool,
+    /// See [`Statement::lacks_arbiter`].
+    pub lacks_arbiter: bool,
     /// DO UPDATE; `None` is DO NOTHING.
     pub update: Option<ConflictUpdate>,
 }

@@ -169,7 +169,7 @@ impl Planner<'_, '_> {
     /// 42P10 if there are none.
     fn arbiters(&mut self, search: ArbiterSearch) -> Result<Vec<u32>> {
         self.awaits_values |= search.awaits_values;
-        if search.has_failed {
+        if search.lacks_arbiter {
             if !search.awaits_values && !self.context.settings.errors_wait {
                 return Err(plan::no_arbiter());
             }
@@ -193,7 +193,7 @@ impl Planner<'_, '_> {
         let on_conflict = match on_conflict {
             None => None,
             Some(OnConflict { search, update }) => {
-                let is_unmatched = search.has_failed;
+                let lacks_arbiter = search.lacks_arbiter;
                 let arbiters = self.arbiters(search)?;
                 let update = match update {
                     None => None,
@@ -217,7 +217,7 @@ impl Planner<'_, '_> {
                 let is_arbiter = |position: &u32| arbiters.is_empty() || arbiters.contains(position);
                 let deferrable = (0u32..).zip(indexes).filter(|(_, index)| index.unique && index.deferrable);
                 let deferrable_arbiter = deferrable.map(|(position, _)| position).find(is_arbiter);
-                Some(plan::OnConflict { arbiters, deferrable_arbiter, is_unmatched, update })
+                Some(plan::OnConflict { arbiters, deferrable_arbiter, lacks_arbiter, update })
             }
         };
         let returning = match returning {

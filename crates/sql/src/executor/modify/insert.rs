@@ -102,7 +102,7 @@ impl<'p> InsertRows<'p> {
 impl<'p> InsertRows<'p> {
     /// Opens the table and calls the statement's BEFORE triggers.
     fn open(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
-        if self.node.on_conflict.as_ref().is_some_and(|on_conflict| on_conflict.is_unmatched) {
+        if self.node.on_conflict.as_ref().is_some_and(|on_conflict| on_conflict.lacks_arbiter) {
             return Err(plan::no_arbiter());
         }
         self.open = Some(OpenTarget::open(&self.node.target, run)?);
