@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 
@@ -18,7 +17,7 @@ use crate::commands::Cursor;
 use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::plan::{Command, Meaning, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
-use crate::session::{CUSTOM_PLANS_FIRST, Nested, Planned, RelationLocks, SessionState, query_plan};
+use crate::session::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
 use crate::tree::{Name, ParsedStatement, Statement};
 use crate::types::context::UserTypeKind;
 use crate::types::{CatalogLookup, SqlType, Value};
@@ -162,11 +161,10 @@ fn plan_for_values(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
-    // In the order of the setting's words: auto, force_generic_plan, force_custom_plan.
-    let is_wanted = match run.state.setting(Id::PlanCacheMode).as_word() {
-        Some(1) => false,
-        Some(2) => true,
-        _ => generic.custom_plans.load(Ordering::Relaxed) < CUSTOM_PLANS_FIRST,
+    let is_wanted = match PlanCacheMode::of(run.state) {
+        PlanCacheMode::ForceGeneric => false,
+        PlanCacheMode::ForceCustom => true,
+        PlanCacheMode::Auto => generic.custom_plans.load(Ordering::Relaxed) < CUSTOM_PLANS_FIRST,
     };
     if !is_wanted {
         return Ok(generic);

@@ -45,6 +45,29 @@ struct PlanCounts {
 /// So many custom plans are made before one that is good for all values is considered.
 pub const CUSTOM_PLANS_FIRST: u64 = 5;
 
+/// `plan_cache_mode`: which plans a statement with parameters gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlanCacheMode {
+    /// Those that are expected to cost less.
+    Auto,
+    /// One that is good for all values.
+    ForceGeneric,
+    /// One for the values of each run.
+    ForceCustom,
+}
+
+impl PlanCacheMode {
+    /// The session's.
+    pub fn of(state: &SessionState) -> PlanCacheMode {
+        // In the order of the setting's words.
+        match state.setting(Id::PlanCacheMode).as_word() {
+            Some(1) => PlanCacheMode::ForceGeneric,
+            Some(2) => PlanCacheMode::ForceCustom,
+            _ => PlanCacheMode::Auto,
+        }
+    }
+}
+
 /// The plan that was made last.
 #[derive(Default)]
 struct LastPlan {
@@ -160,11 +183,10 @@ impl Prepared {
     }
 
     fn wants_custom_plan(&self, state: &SessionState, generic: &Planned) -> bool {
-        // In the order of the setting's words: auto, force_generic_plan, force_custom_plan.
-        match state.setting(Id::PlanCacheMode).as_word() {
-            Some(1) => return false,
-            Some(2) => return true,
-            _ => {}
+        match PlanCacheMode::of(state) {
+            PlanCacheMode::ForceGeneric => return false,
+            PlanCacheMode::ForceCustom => return true,
+            PlanCacheMode::Auto => {}
         }
         let custom = self.counts.custom.load(Ordering::Relaxed);
         if generic.statement.lacks_arbiter {

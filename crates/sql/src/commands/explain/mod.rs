@@ -7,7 +7,6 @@ mod render;
 use std::sync::Arc;
 use std::time::Instant;
 
-use base::settings::Id;
 use base::{Error, Result, sqlstate};
 use engine::PageMeter;
 
@@ -18,16 +17,15 @@ use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
 use crate::parser::{character_position, no_stack};
 use crate::plan::{DEPTH_IN_COROUTINES_MAX, StatementKind};
 use crate::session::planning::Environment;
-use crate::session::{Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only};
+use crate::session::{
+    PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only,
+};
 use crate::tree::{Explain, Statement};
 use crate::types::{SqlType, Value};
 use nodes::Explainer;
 use render::{Summary, document, text};
 
 pub(crate) use auto::{AutoExplain, Watched};
-
-/// The place of `force_generic_plan` among the words of `plan_cache_mode`.
-const GENERIC: usize = 1;
 
 /// The options of EXPLAIN.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +121,7 @@ pub fn run(
     let view = state.catalog();
     // A plan that was chosen for all values shows none.
     let is_generic = matches!(explain.statement, Statement::Execute(_))
-        && (planned.statement.depends_on_values || state.setting(Id::PlanCacheMode).as_word() == Some(GENERIC));
+        && (planned.statement.depends_on_values || PlanCacheMode::of(state) == PlanCacheMode::ForceGeneric);
     let shown: &[Value] = if is_generic { &[] } else { &values };
     let mut explainer = Explainer::new(state, &view, &planned.statement, options, shown, measured.as_ref());
     let mut lines = || {
