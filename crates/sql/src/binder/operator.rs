@@ -367,12 +367,16 @@ impl Binder<'_, '_> {
 
     pub(super) fn null_if(&mut self, left: &tree::Expr, right: &tree::Expr, location: Location) -> Result<Expr> {
         let (left, right) = (self.expr(left)?, self.expr(right)?);
-        let equal = self.operator_call(None, "=", Some(left), right, location)?;
+        let named_row = self.composite_shape(left.sql_type.oid).is_some().then(|| left.clone());
+        let mut equal = self.operator_call(None, "=", Some(left), right, location)?;
         if equal.types.result.oid != oids::BOOL {
             let message = "NULLIF requires = operator to yield boolean";
             return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, location));
         }
         // Rows are compared as records, and stay what they are.
+        if let Some(row) = named_row {
+            equal.arguments[0] = row;
+        }
         let as_compared = equal.types.arguments.first().filter(|first| first.oid != oids::RECORD);
         let sql_type = as_compared.map_or(equal.arguments[0].sql_type, |first| *first);
         Ok(Expr::new(ExprKind::NullIf(Box::new(equal)), sql_type))

@@ -87,3 +87,15 @@ select * from json_each_text('"\ud800"');
 select json_object_keys('["\ud800"]');
 select null::bool or null::bool, null::bool and null::bool or false;
 explain (costs off, verbose) select (null::bool or g > 1) or null::bool from generate_series(1, 2) g;
+-- NULLIF of a row that is cast has the type of the cast.
+create type nullif_pair as (x int, y text);
+create table nullif_rows (p nullif_pair, v varchar(5));
+insert into nullif_rows values ('(1,a)', 'x');
+select pg_typeof(nullif(row(1, 'a')::nullif_pair, p)), pg_typeof(nullif(p, '(1,b)'::nullif_pair)), pg_typeof(nullif(p, p)) from nullif_rows;
+select (nullif(row(1, 'b')::nullif_pair, p)).y, nullif(row(1, 'a')::nullif_pair, p) is null from nullif_rows;
+create table nullif_made as select nullif(row(1, 'b')::nullif_pair, p) as p from nullif_rows;
+insert into nullif_made select nullif(row(2, v)::nullif_pair, p) from nullif_rows;
+select p, (p).y, pg_typeof(p) from nullif_made;
+create view nullif_view as select nullif(row(1, v)::nullif_pair, p) as p from nullif_rows;
+select pg_get_viewdef('nullif_view'), p from nullif_view;
+drop view nullif_view; drop table nullif_made, nullif_rows; drop type nullif_pair;
