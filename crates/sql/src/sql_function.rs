@@ -8,7 +8,7 @@ use engine::catalog::{FunctionDef, Volatility};
 
 use crate::binder::{self, VariableNames};
 use crate::executor::{self, Run};
-use crate::parser::{self, ParseOptions};
+use crate::parser;
 use crate::plan::{Command, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, Nested, RelationLocks, SessionState};
@@ -76,8 +76,7 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
         }
         error.context(format!("SQL function \"{}\"", function.name))
     };
-    let options = ParseOptions { standard_conforming_strings: state.cached().standard_conforming_strings };
-    let statements = parser::parse(&function.body, options).map_err(in_context)?;
+    let statements = parser::parse(&function.body, state.parse_options()).map_err(in_context)?;
     if function.arguments.iter().any(|argument| argument.mode.is_input() && is_polymorphic(argument.type_oid)) {
         return Ok(());
     }
@@ -240,8 +239,7 @@ fn run_here(
         }
         error.context(format!("SQL function \"{}\" during startup", function.name))
     };
-    let options = ParseOptions { standard_conforming_strings: run.state.cached().standard_conforming_strings };
-    let statements = parser::parse(&function.body, options).map_err(at_startup)?;
+    let statements = parser::parse(&function.body, run.state.parse_options()).map_err(at_startup)?;
     let types = input_types(function);
     let names = Parameters(function);
     let mut values = Vec::new();

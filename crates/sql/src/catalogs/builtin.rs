@@ -220,39 +220,9 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
             ..plain
         },
         UserTypeKind::Domain(base) => {
-            // `innermost` is neither a domain nor an array of this one, so the recursion ends.
-            let innermost = base_type(view, *base).oid;
-            let shape = match builtin_type(innermost) {
-                Some(def) => Some(builtin_row(def)),
-                None => user_rows(run, user_types::element_of_array(innermost).unwrap_or(innermost))?
-                    .into_iter()
-                    .find(|row| row.oid == innermost),
-            };
-            let mut row = match shape {
-                Some(shape) => {
-                    TypeRow { oid, array, name: plain.name, schema: plain.schema, owner: plain.owner, ..shape }
-                }
-                None => plain,
-            };
-            let acl = super::objects::acl(view.catalog(), oid);
-            row.kind = 'd';
-            row.preferred = false;
-            row.relation = Oid::INVALID;
-            row.subscript = "";
-            row.element = Oid::INVALID;
-            row.dimensions = i32::from(crate::types::element_type(view, base.oid).is_some() && base.oid == innermost);
-            row.base = *base;
-            row.not_null = described.not_null;
-            row.collation = user_types::collation_of(view, oid);
-            let shown = described.default.as_ref().map(|text| stored_value(run.state, text, false));
-            row.shown_default = shown.transpose()?;
-            row.default = described.default.clone();
-            row.acl = acl;
-            row.functions[0] = "domain_in".to_owned();
-            row.functions[2] = "domain_recv".to_owned();
-            row.functions[4] = String::new();
-            row.functions[5] = String::new();
-            row
+            let row = domain_row(run, plain, *base)?;
+            let shown = described.default.as_ref().map(|text| stored_value(run.state, text, false)).transpose()?;
+            TypeRow { not_null: described.not_null, shown_default: shown, default: described.default.clone(), ..row }
         }
         UserTypeKind::Array(_) => return Ok(Vec::new()),
     };
@@ -286,6 +256,39 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
         acl: NULL,
     });
     Ok(std::iter::once(own).chain(array_row).collect())
+}
+
+/// The row of a domain over `base`, without its default: that of the innermost type, but for what is in `plain` and what all domains share.
+fn domain_row(run: &Run<'_, '_>, plain: TypeRow, base: SqlType) -> Result<TypeRow> {
+    let view = &run.catalog;
+    // `innermost` is neither a domain nor an array of this one, so the recursion ends.
+    let innermost = base_type(view, base).oid;
+    let shape = match builtin_type(innermost) {
+        Some(def) => Some(builtin_row(def)),
+        None => user_rows(run, user_types::element_of_array(innermost).unwrap_or(innermost))?
+            .into_iter()
+            .find(|row| row.oid == innermost),
+    };
+    let mut row = match shape {
+        Some(shape) => {
+            let TypeRow { oid, array, name, schema, owner, acl, .. } = plain;
+            TypeRow { oid, array, name, schema, owner, acl, ..shape }
+        }
+        None => plain,
+    };
+    row.kind = 'd';
+    row.preferred = false;
+    row.relation = Oid::INVALID;
+    row.subscript = "";
+    row.element = Oid::INVALID;
+    row.dimensions = i32::from(crate::types::element_type(view, base.oid).is_some() && base.oid == innermost);
+    row.base = base;
+    row.collation = user_types::collation_of(view, row.oid);
+    row.functions[0] = "domain_in".to_owned();
+    row.functions[2] = "domain_recv".to_owned();
+    row.functions[4] = String::new();
+    row.functions[5] = String::new();
+    Ok(row)
 }
 
 /// `pg_type`

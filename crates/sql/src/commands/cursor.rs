@@ -460,7 +460,7 @@ impl Cursor {
         }
         let width = self.planned.statement.columns.len();
         let mut given = Given { width, counts_only: fetch.is_move, ..Given::default() };
-        let moved = self.give_checked(state, fetch, &mut given, client);
+        let moved = self.move_and_give(state, fetch, &mut given, client);
         self.has_failed = moved.is_err();
         if !self.planned.statement.row_places.tables.is_empty() {
             let tid = |value: &Value| if let Value::Tid(tid) = value { Some(*tid) } else { None };
@@ -481,7 +481,7 @@ impl Cursor {
         Ok(given)
     }
 
-    fn give_checked(
+    fn move_and_give(
         &mut self,
         state: &SessionState,
         fetch: &Fetch,
