@@ -14,8 +14,7 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
     })
 }
 
-/// Whether `expr` itself calls something volatile, not a subquery in it: PostgreSQL looks at subqueries as values when it puts
-/// computations in order.
+/// Whether `expr` itself calls something volatile. Subqueries are not looked into, as in PostgreSQL where it orders computations.
 pub(crate) fn calls_volatile(expr: &Expr) -> bool {
     expr.any(&|inner| match &inner.kind {
         ExprKind::Call(call) => is_volatile_function(&call.function),

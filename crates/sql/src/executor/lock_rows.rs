@@ -37,7 +37,7 @@ pub(crate) fn locking_tag(plan: &Plan) -> Option<&'static str> {
     found
 }
 
-/// The words for a statement that changes or locks rows, in messages about functions that promised not to.
+/// The name of a statement in errors about functions that are not volatile. `None` if it neither changes nor locks rows.
 pub(crate) fn changing_tag(statement: &plan::Statement) -> Option<&'static str> {
     let StatementKind::Query(plan) = &statement.kind else { return None };
     match statement.command {

@@ -734,7 +734,7 @@ impl<'p> Operator<'p> for Filter<'p> {
     }
 }
 
-/// All rows, if the condition is true before the first one.
+/// Returns all input rows if the condition is true, and none otherwise. The condition reads no row and is computed once.
 pub struct OneTimeFilter<'p> {
     input: BoxOperator<'p>,
     condition: &'p Expr,

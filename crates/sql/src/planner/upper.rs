@@ -165,8 +165,8 @@ impl Planner<'_, '_> {
         self.limit_and_project(query, plan, &layout, true)
     }
 
-    /// Makes columns of what the select list computes by volatile subqueries, each by itself, in the order of the rows as they come: as in
-    /// PostgreSQL they wait for the order only if not all rows are wanted, or with volatile calls in the list itself.
+    /// Computes the volatile subqueries of the select list before the sort, each as a column. As in PostgreSQL they are computed after the sort
+    /// only with LIMIT, or if the list itself calls something volatile.
     fn compute_subqueries(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
         let on = if let Distinct::On(on) = &query.distinct { on.as_slice() } else { &[] };
         let keys = query.order.iter().map(|item| item.target).chain(on.iter().copied()).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
--- A domain's row in pg_type repeats what its base type is, also where users made that; a column's row repeats the type's.
+-- A domain's row in pg_type has the properties of its base type, user-defined ones included; a column's row has those of its type.
 create type e as enum ('a', 'b');
 create type c as (a int);
 create domain de as e default 'a' check (value is not null or 1 = 1);

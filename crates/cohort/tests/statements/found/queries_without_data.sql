@@ -1,4 +1,4 @@
--- WITH NO DATA: the query is not planned, so nothing of it fails but what binding it finds.
+-- WITH NO DATA: the query is not planned, so only errors of binding occur.
 create table t (a int, b int);
 create materialized view m1 as select 1 / 0 as x with no data;
 create materialized view m2 as select t1.a from t t1 full join t t2 on t1.a > 1 with no data;

@@ -1,4 +1,4 @@
--- Functions that are not volatile lock and change nothing; EXECUTE of SELECT INTO; cursors and records that are not there yet.
+-- Functions that are not volatile lock and change nothing; EXECUTE of SELECT INTO; cursors that are not open and records without fields.
 create table t(a int, b int); insert into t select i,i%3 from generate_series(1,5) i;
 create function f1() returns int language plpgsql stable as $$ declare r record; begin for r in select a from t limit 1 for update loop null; end loop; return 1; end $$;
 select f1();
