@@ -134,7 +134,7 @@ pub(super) fn create_domain(ddl: &mut Ddl<'_>, create: &CreateDomain) -> Result<
         Some(name) => properties::collation_for(ddl, name, base).map_err(without_position)?,
         None => None,
     };
-    let (mut nullable, mut default, mut has_default, mut checks) = (None, None, false, Vec::new());
+    let (mut nullable, mut default, mut has_default, mut conditions) = (None, None, false, Vec::new());
     for constraint in &create.constraints {
         let error = |message: &str| Err(Error::new(sqlstate::SYNTAX_ERROR, message));
         match &constraint.kind {
@@ -152,18 +152,34 @@ pub(super) fn create_domain(ddl: &mut Ddl<'_>, create: &CreateDomain) -> Result<
                 has_default = true;
                 default = default_text(ddl, &create.name.name, base, expr)?;
             }
-            ConstraintKind::Check(expr) => {
-                checks.push(make_check(ddl, &create.name.name, schema, base, constraint, expr, &checks)?);
-            }
+            ConstraintKind::Check(expr) => conditions.push((constraint, expr)),
             ConstraintKind::Attribute(_) => {
                 return Err(Error::unsupported("specifying constraint deferrability not supported for domains"));
             }
             other => return Err(not_for_domains(other)),
         }
     }
-    let body = TypeBody::Domain { base, not_null: nullable == Some(false), default, checks, comment: None, collation };
-    make(ddl, ddl.allocate_oid(), schema, &create.name, &body)?;
+    let not_null = nullable == Some(false);
+    let oid = ddl.allocate_oid();
+    let body = TypeBody::Domain { base, not_null, default, checks: Vec::new(), comment: None, collation };
+    make(ddl, oid, schema, &create.name, &body)?;
+    if !conditions.is_empty() {
+        add_checks(ddl, oid, base, &conditions)?;
+    }
     Ok(UtilityOutput::tag("CREATE DOMAIN"))
+}
+
+/// Adds the checks of a domain that has just been made: they may name the domain itself.
+fn add_checks(ddl: &Ddl<'_>, oid: Oid, base: SqlType, conditions: &[(&Constraint, &crate::tree::Expr)]) -> Result<()> {
+    let catalog = ddl.catalog();
+    let Some(Object::Custom(def)) = catalog.object(oid) else { return Ok(()) };
+    let mut body = body_of(def)?;
+    if let TypeBody::Domain { checks, .. } = &mut body {
+        for (constraint, expr) in conditions {
+            checks.push(make_check(ddl, &def.name, def.schema, base, constraint, expr, checks)?);
+        }
+    }
+    store(ddl, def, &body)
 }
 
 /// The error for a constraint that only tables have.

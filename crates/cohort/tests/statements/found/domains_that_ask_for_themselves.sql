@@ -34,3 +34,10 @@ alter domain e add check (asks(value));
 select 3::e;
 -- The server goes on.
 select 1;
+-- A check may name the domain that is being created.
+create domain named_itself as int default 1 check (value > 0) constraint other check (value <> length((null::named_itself)::text) or value is null);
+select conname, pg_get_constraintdef(oid) from pg_constraint where contypid = 'named_itself'::regtype order by conname;
+create domain named_wrong as int check (value > 0) check (value <> 'x'::no_such_type);
+create domain named_wrong as int check (value > 0) unique;
+select count(*) from pg_type where typname = 'named_wrong';
+drop domain named_itself;
