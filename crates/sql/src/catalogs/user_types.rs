@@ -445,12 +445,28 @@ impl VariableNames for ValueName {
 /// Computes a condition in which parameter 0 is the value that is checked.
 type Compute<'c> = dyn FnMut(&Expr) -> Result<Value> + 'c;
 
-/// Checks the constraints of a domain, and of the domains under it.
+/// Checks the constraints of a domain, and of the domains under it: NOT NULL first, then the checks of the innermost one, by their names.
 ///
 /// # Errors
 /// 23502, 23514, and what computing the checks raises.
 pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
+    if value.is_null() && forbids_null(view, domain)? {
+        let message = format!("domain {} does not allow null values", format_type_name(view, domain));
+        return Err(about(view, domain, None, Error::new(sqlstate::NOT_NULL_VIOLATION, message)));
+    }
     check_as(view, domain, domain, value, compute)
+}
+
+/// Whether the domain, or one of those under it, is NOT NULL.
+fn forbids_null(view: &CatalogView, domain: Oid) -> Result<bool> {
+    let mut next = domain;
+    while let Some(bound) = bound_domain(view, next)? {
+        if bound.not_null {
+            return Ok(true);
+        }
+        next = bound.base.oid;
+    }
+    Ok(false)
 }
 
 /// As [`check_domain`] where no statement runs: checks are computed as the planner computes constants.
@@ -488,18 +504,14 @@ fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value, compute:
         return Err(too_deep());
     }
     let Some(bound) = bound_domain(view, domain)? else { return Ok(()) };
-    let BoundDomain { base, not_null, checks } = &*bound;
+    let BoundDomain { base, checks, .. } = &*bound;
     if base.oid >= Oid::FIRST_NORMAL {
         check_as(view, base.oid, named, value, compute)?;
     }
-    let name = || format_type_name(view, named);
-    if *not_null && value.is_null() {
-        let message = format!("domain {} does not allow null values", name());
-        return Err(about(view, named, None, Error::new(sqlstate::NOT_NULL_VIOLATION, message)));
-    }
     for (check, condition) in checks {
         if matches!(compute(condition)?, Value::Bool(false)) {
-            let message = format!("value for domain {} violates check constraint \"{check}\"", name());
+            let name = format_type_name(view, named);
+            let message = format!("value for domain {name} violates check constraint \"{check}\"");
             return Err(about(view, named, Some(check), Error::new(sqlstate::CHECK_VIOLATION, message)));
         }
     }
@@ -649,7 +661,8 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
     if cached.is_some() {
         return Ok(cached);
     }
-    let TypeBody::Domain { base, not_null, checks, .. } = TypeBody::decode(&custom.body)? else { return Ok(None) };
+    let TypeBody::Domain { base, not_null, mut checks, .. } = TypeBody::decode(&custom.body)? else { return Ok(None) };
+    checks.sort_by(|one, other| one.name.cmp(&other.name));
     let checks = checks
         .into_iter()
         .map(|check| {
@@ -676,12 +689,11 @@ fn fold_check(view: &CatalogView, condition: &mut Expr) -> Result<()> {
     })
 }
 
-/// The default that a column of this domain has if it has none of its own: the nearest one among the domains.
+/// The default that a column of this domain has if it has none of its own. A domain takes its base's default when it is created.
 pub fn domain_default(view: &CatalogView, domain: Oid) -> Option<String> {
     let Some(Object::Custom(custom)) = view.catalog().object(domain) else { return None };
     match TypeBody::decode(&custom.body).ok()? {
-        TypeBody::Domain { default: Some(text), .. } => Some(text),
-        TypeBody::Domain { base, .. } => domain_default(view, base.oid),
+        TypeBody::Domain { default, .. } => default,
         _ => None,
     }
 }

@@ -159,6 +159,10 @@ pub(super) fn create_domain(ddl: &mut Ddl<'_>, create: &CreateDomain) -> Result<
             other => return Err(not_for_domains(other)),
         }
     }
+    if !has_default && let Some(text) = user_types::domain_default(&ddl.view(), base.oid) {
+        let used_for = DefinitionUse::Default { column: &create.name.name, sql_type: base };
+        default = Some(ddl.to_store(&ddl.stored_default(&text, used_for)?, &NoNames)?);
+    }
     let not_null = nullable == Some(false);
     let oid = ddl.allocate_oid();
     let body = TypeBody::Domain { base, not_null, default, checks: Vec::new(), comment: None, collation };

@@ -1,0 +1,32 @@
+-- A domain takes the default of the domain under it when it is created. NOT NULL comes first, then the checks of the innermost domain by their
+-- names.
+create function dd_one() returns int language sql immutable as 'select 1';
+create domain dd_a as int default dd_one() check (value > 0);
+create domain dd_b as dd_a;
+create domain dd_c as dd_a default null;
+create domain dd_d as dd_a default 4;
+create table dd (n int, a dd_a, b dd_b, c dd_c, d dd_d);
+insert into dd (n) values (1);
+alter domain dd_a set default 9;
+insert into dd (n) values (2);
+alter domain dd_b drop default;
+insert into dd (n) values (3);
+select * from dd;
+select typname, typdefault from pg_type where typname like 'dd\__' order by typname;
+alter function dd_one() rename to dd_uno;
+drop function dd_uno();
+alter domain dd_a drop default;
+create domain dd_e as dd_a;
+create table de (n int, e dd_e); insert into de (n) values (1); select * from de;
+create domain small as dd_a constraint small check (value < 20);
+alter domain small add constraint extra check (value < 5);
+select 21::small;
+select (-1)::small;
+do $$ declare v small; x int := 21; begin v := x; end $$;
+create table ds (a small); insert into ds values (30);
+create domain must as dd_a not null check (value is not null);
+create domain more as must check (value is not null);
+select null::must;
+select null::more;
+create table dm (a more); insert into dm values (null);
+drop table dd, de, ds, dm; drop domain more, must, small, dd_e, dd_d, dd_c, dd_b, dd_a; drop function dd_uno();
