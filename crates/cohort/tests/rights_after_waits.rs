@@ -21,7 +21,7 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(30);
 struct Kind {
     make: &'static str,
     drop: &'static str,
-    /// What it holds.
+    /// A query of what the superuser's object holds.
     read: &'static str,
     statements: &'static [&'static str],
 }
@@ -174,9 +174,6 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// Statements that go on without a wait on Cohort. PostgreSQL locks nothing for them either, and answers the same.
-const NEED_NOT_WAIT: &[&str] = &[];
-
 /// The state of the superuser's objects.
 const STATE: &str = "select relname, relowner::regrole, relnatts, relhastriggers, relacl, reloptions, obj_description(oid)
      from pg_class where relnamespace = 'public'::regnamespace
@@ -199,7 +196,7 @@ const STATE: &str = "select relname, relowner::regrole, relnatts, relhastriggers
      union all select relname, null, null, null, null, null, pg_get_indexdef(oid) from pg_class
      where relnamespace = 'public'::regnamespace and relkind = 'i' order by 1, 7";
 
-/// What came of a statement.
+/// The outcome of a statement.
 #[derive(PartialEq, Eq)]
 struct Outcome {
     /// The code of its error, or all that it answers.
@@ -233,7 +230,7 @@ impl Side {
         assert!(!made.contains("ERROR"), "{made}");
     }
 
-    /// What comes of a statement that this session runs while another one is in a transaction, which it commits then.
+    /// The outcome of a statement that `waiting` runs while another session is in a transaction, which `commit` ends.
     fn outcome(
         &mut self,
         mut waiting: Session,
@@ -259,7 +256,7 @@ impl Side {
         Outcome { answer, kept, has_waited }
     }
 
-    /// What comes of a statement of the role that waits for an object which is dropped meanwhile.
+    /// The outcome of a statement of the role that waits for an object which is dropped meanwhile.
     fn after_drop(&mut self, kind: &Kind, statement: &str) -> Outcome {
         self.begin_anew(kind.make);
         let mut second = Session::connect(&self.socket, "mallory");
@@ -278,7 +275,7 @@ impl Side {
         self.outcome(second, statement, commit, kind.read)
     }
 
-    /// What comes of a statement of the role, whose rights end while it waits.
+    /// The outcome of a statement of the role, whose rights end while it waits.
     fn after_end(&mut self, ending: &Ending, statement: &str) -> Outcome {
         self.begin_anew(ending.make);
         let mut second = Session::connect(&self.socket, "mallory");
@@ -323,7 +320,7 @@ fn a_name_that_changes_while_a_statement_waits_gives_no_rights() {
             let is_refused_here = found.answer.starts_with("ERROR 42501") && changes_gone_type;
             let may_differ = expected.answer.starts_with("ERROR XX000") || is_refused_here;
             let is_same = expected.kept == found.kept && (may_differ || expected.answer == found.answer);
-            if !is_same || found.has_waited == NEED_NOT_WAIT.contains(statement) {
+            if !is_same || !found.has_waited {
                 note(&mut wrong, kind.drop, statement, &expected, &found);
             }
         }
@@ -334,11 +331,11 @@ fn a_name_that_changes_while_a_statement_waits_gives_no_rights() {
 
 /// How the rights of the role end while its statements wait.
 struct Ending {
-    /// What the superuser makes.
+    /// Statements by which the superuser makes the objects.
     make: &'static str,
-    /// What the session of the role does before.
+    /// Statements that the session of the role runs before.
     before: &'static str,
-    /// What the superuser does in a transaction.
+    /// The change that the superuser makes in a transaction.
     end: &'static str,
     statements: &'static [&'static str],
     read: &'static str,

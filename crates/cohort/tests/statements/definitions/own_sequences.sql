@@ -15,7 +15,7 @@ create table four (id serial, k int default id);
 select column_name, column_default from information_schema.columns where table_name in ('one', 'two', 'three') and table_schema = current_schema and column_default is not null and column_name = 'k' order by table_name;
 drop sequence one_id_seq;
 drop table one;
--- What a sequence is like is told to roles that may use, read or set it.
+-- The parameters of a sequence are told to roles that may use, read or set it.
 create role os_plain;
 create sequence os_hidden;
 grant update on sequence os_hidden to os_plain;

@@ -46,7 +46,7 @@ pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut 
     }
 }
 
-/// What COPY reads rows of: a table, or a catalog.
+/// A relation whose rows COPY TO gives.
 enum CopiedFrom {
     Table(Arc<TableDef>),
     Catalog(Arc<VirtualTable>),

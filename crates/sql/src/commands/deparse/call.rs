@@ -71,7 +71,7 @@ impl Writer<'_, '_> {
             _ => String::new(),
         };
         let (if_form, is_normalized) = (format!(", {form})"), format!(" IS {form} NORMALIZED)"));
-        // What stands in front of an argument, and its place. What stands behind the last one.
+        // The words in front of each argument, with its place, and the words behind the last one.
         let (pieces, end): (&[(&str, usize)], &str) = match (def.name, given.len()) {
             ("timezone", 2) => (&[("(", 1), (" AT TIME ZONE ", 0)], ")"),
             ("overlaps", 4) => (&[("((", 0), (", ", 1), (") OVERLAPS (", 2), (", ", 3)], "))"),
