@@ -135,3 +135,41 @@ fn types_do_not_change_below_expressions_that_could_not_be_bound_then() {
     client.batch_execute("select '(1,b)'::checked, '(1,b)'::checked_row").unwrap();
     server.stop();
 }
+
+#[test]
+fn rows_that_are_older_than_their_type_are_not_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["synchronous_commit=off"]);
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "create type triple as (a int, b text, c text); create table stored (n int, q triple, list triple[]);
+             insert into stored values (1, row(1, 'b', 'c'), '{}')",
+        )
+        .unwrap();
+    let block = |change: &str, statement: &str| {
+        format!(
+            "do $$ declare v triple; begin v := row(7, 'b', 'c'); execute '{change}'; execute '{statement}' using v; end $$"
+        )
+    };
+    for change in ["alter type triple drop attribute a", "alter type triple add attribute d int"] {
+        for statement in [
+            "insert into stored values (2, $1)",
+            "insert into stored values (2, null, array[null, $1])",
+            "update stored set q = $1",
+        ] {
+            let error = client.batch_execute(&block(change, statement)).unwrap_err();
+            assert_eq!(error.code().unwrap().code(), "55000", "{change}; {statement}: {error}");
+        }
+    }
+    // A row that is as its type is by then.
+    client
+        .batch_execute(
+            "alter type triple drop attribute a;
+             do $$ declare v triple; begin v := row('b', 'c'); insert into stored values (2, v, array[v]); end $$",
+        )
+        .unwrap();
+    let row = client.query_one("select string_agg(q::text || list::text, ';' order by n) from stored", &[]).unwrap();
+    assert_eq!(row.get::<_, String>(0), "(b,c){};(b,c){\"(b,c)\"}");
+    server.stop();
+}

@@ -31,7 +31,7 @@ impl Sink {
     /// For rows of all columns of `table`.
     pub fn new(ddl: &Ddl<'_>, table: Arc<Table>) -> Sink {
         let kinds = StorageKind::of_columns(&ddl.view(), &table.def);
-        let row_columns = RowColumns::of(&ddl.view(), &table.def);
+        let row_columns = RowColumns::of(&ddl.view(), &table.def, &kinds);
         Sink { table, kinds, row_columns, pending: Vec::with_capacity(BATCH_ROWS), arena: Bump::new() }
     }
 

@@ -21,10 +21,12 @@ enum Shape {
 }
 
 impl RowColumns {
-    /// The columns of `table`, as their types are now.
-    pub fn of(catalog: &dyn CatalogLookup, table: &TableDef) -> RowColumns {
-        let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
-        let shaped = columns.filter_map(|(place, column)| {
+    /// The columns of `table`, which are of these kinds, as their types are now.
+    pub fn of(catalog: &dyn CatalogLookup, table: &TableDef, kinds: &[StorageKind]) -> RowColumns {
+        let columns = table.columns.iter().zip(kinds).enumerate().filter(|(_, (column, _))| !column.dropped);
+        let may_have_rows = |kind: &StorageKind| matches!(kind, StorageKind::Record(_) | StorageKind::Array(_));
+        let candidates = columns.filter(|(_, (_, kind))| may_have_rows(kind));
+        let shaped = candidates.filter_map(|(place, (column, _))| {
             let shape = Shape::of(catalog, column.type_oid)?;
             Some((place, format_type_name(catalog, column.type_oid), shape))
         });

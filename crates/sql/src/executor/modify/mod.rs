@@ -47,7 +47,7 @@ impl<'p> OpenTarget<'p> {
             run.state.refuse_foreign_temporary(table.def.schema, "access")?;
         }
         let kinds = StorageKind::of_columns(&run.catalog, &table.def);
-        let row_columns = RowColumns::of(&run.catalog, &table.def);
+        let row_columns = RowColumns::of(&run.catalog, &table.def, &kinds);
         let foreign_keys = foreign_key::ForeignKeys::looked_at(&table.def, run.state);
         // Whatever is changed from here on on behalf of the action's triggers is none of it.
         let statement = run.state.action_of.take();

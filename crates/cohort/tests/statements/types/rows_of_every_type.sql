@@ -1,0 +1,28 @@
+-- Rows with fields of every type, rows and arrays of rows within rows, stored and read again.
+create type rev_pair as (a int, b text);
+create domain rev_domain as rev_pair check ((value).a > 0);
+create type rev_enum as enum ('x', 'y');
+create domain rev_positive as int check (value > 0);
+create table rev_all (a oid, b json, c jsonb, d name, e "char", f xid, g tid, h pg_lsn, i regclass, j numeric, k interval, l timetz, m bytea, n uuid, o inet, p char(3), q int2vector, s int[], t rev_pair, u rev_pair[], v cidr, w bool, x float4, y float8, z date, aa time, bb timestamp, cc timestamptz, dd rev_domain, ee rev_enum, ff rev_enum[], gg rev_positive, hh int8, ii int2, jj varchar(5), kk regtype, ll xid8, mm rev_domain[], nn oidvector, oo refcursor, pp regproc);
+insert into rev_all values (1, '{}', '[1]', 'n', 'c', '5', '(1,2)', '0/1', 'pg_class', 1.5, '1 day', '10:00+01', '\x01', '00000000-0000-0000-0000-000000000001', '1.2.3.4', 'ab', '1 2', '{1}', row(1, 'b'), array[row(2, 'c')::rev_pair, null], '10.0.0.0/8', true, 1.5, 2.5, '2020-01-01', '10:00', '2020-01-01', '2020-01-01 UTC', row(3, 'd'), 'x', '{y,x}', 7, 8, 9, 'abc', 'int', '6', '{"(4,e)"}', '1 2', 'cur', 'now');
+insert into rev_all (a) values (2);
+create table rev_rows as select rev_all as r, array[rev_all] as list from rev_all;
+insert into rev_rows select * from rev_rows;
+update rev_rows set r = (select rev_all from rev_all where a = 1), list = list || r where (r).a = 2;
+select * from rev_rows;
+create table rev_nested (r rev_rows, n rev_rows[]);
+insert into rev_nested select rev_rows, array[rev_rows, null] from rev_rows;
+select * from rev_nested;
+insert into rev_nested select * from json_populate_recordset(null::rev_nested, '[{"r": {"r": {"a": 5, "t": {"a": 1}}, "list": [null]}, "n": []}]');
+update rev_nested set r.r.a = 6 where (r).r.a = 5;
+select (r).r.a, ((r).r).t, (r).list, n from rev_nested where (r).r.a = 6;
+create function rev_make(n int) returns rev_pair language plpgsql as $$ declare v rev_pair; w record; begin v.a := n; v.b := 'made'; w := v; return w; end $$;
+create table rev_made (p rev_pair, d rev_domain, l rev_pair[]);
+insert into rev_made values (rev_make(1), rev_make(2), array[rev_make(3)]) returning *;
+insert into rev_made select rev_make(n), rev_make(n + 1), array_agg(rev_make(n)) from generate_series(4, 5) n group by n;
+alter type rev_pair add attribute c int;
+insert into rev_made values (row(1, 'x', 2), '(1,y,)', '{"(1,z,3)"}');
+alter type rev_pair rename attribute b to bb;
+alter type rev_pair drop attribute a cascade;
+insert into rev_made values (row('x', 2), '(y,)', '{"(z,3)"}');
+select * from rev_made;
