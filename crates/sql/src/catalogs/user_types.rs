@@ -454,7 +454,7 @@ pub fn check_domain(view: &CatalogView, domain: Oid, value: &Value, compute: &mu
         let message = format!("domain {} does not allow null values", format_type_name(view, domain));
         return Err(about(view, domain, None, Error::new(sqlstate::NOT_NULL_VIOLATION, message)));
     }
-    check_as(view, domain, domain, value, compute)
+    check_as(view, domain, domain, compute)
 }
 
 /// Whether the domain, or one of those under it, is NOT NULL.
@@ -499,14 +499,14 @@ pub fn check_literal(view: &CatalogView, domain: Oid, value: &Value, compute: &m
 const STACK_OF_CHECK_BYTES: usize = 2 * STACK_RESERVE_BYTES;
 
 /// As [`check_domain`], of a domain under the one called `named`, which errors name.
-fn check_as(view: &CatalogView, domain: Oid, named: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
+fn check_as(view: &CatalogView, domain: Oid, named: Oid, compute: &mut Compute<'_>) -> Result<()> {
     if sync::remaining_stack_bytes() < STACK_OF_CHECK_BYTES {
         return Err(too_deep());
     }
     let Some(bound) = bound_domain(view, domain)? else { return Ok(()) };
     let BoundDomain { base, checks, .. } = &*bound;
     if base.oid >= Oid::FIRST_NORMAL {
-        check_as(view, base.oid, named, value, compute)?;
+        check_as(view, base.oid, named, compute)?;
     }
     for (check, condition) in checks {
         if matches!(compute(condition)?, Value::Bool(false)) {
