@@ -45,13 +45,13 @@ impl Place {
     }
 }
 
-/// All of them that may name an object and whose texts `mention` something: calls and casts are what names one.
+/// All of them that may name an object and whose texts `mention` something: calls, casts and whole rows are what names one.
 pub(super) fn for_each_naming(
     ddl: &Ddl<'_>,
     mention: &dyn Fn(&str) -> bool,
     take: &mut dyn FnMut(Place, Expr),
 ) -> Result<()> {
-    for_each_wanted(ddl, &|_, text| (text.contains('(') || text.contains("::")) && mention(text), take)
+    for_each_wanted(ddl, &|_, text| ["(", "::", ".*"].iter().any(|sign| text.contains(sign)) && mention(text), take)
 }
 
 /// Which expressions are to be bound, by their places and texts.
