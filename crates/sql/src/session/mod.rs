@@ -13,6 +13,7 @@ pub mod functions;
 mod helpers;
 mod idle;
 mod instance;
+mod known_text;
 mod notify;
 mod open_cursors;
 mod parse_cache;

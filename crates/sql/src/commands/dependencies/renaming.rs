@@ -14,7 +14,7 @@ use engine::LockMode;
 use engine::catalog::{Catalog, Object, TableDef};
 
 use super::views::{use_of_query, views};
-use super::{Named, Node, describe, mentioning};
+use super::{Named, Node, casting_to, describe, mentioning};
 use crate::catalogs::user_types;
 use crate::commands::ddl::{CHANGE_LOCK, Ddl};
 use crate::commands::stored_expression::for_each_naming;
@@ -86,12 +86,12 @@ impl Renaming {
         }
     }
 
-    /// The rows of a row type change. They may stand within rows, arrays and domains of other types.
+    /// The rows of a row type change. They may stand within rows, arrays and domains of other types; their texts say so with a cast.
     pub fn of_rows(ddl: &Ddl<'_>, row_type: Oid) -> Renaming {
         let catalog = ddl.catalog();
         let made = types_made_of(&catalog, row_type);
-        let names: Vec<_> = made.iter().map(|oid| mentioning(&super::name_of(&catalog, *oid))).collect();
-        let mentions = move |text: &str| names.iter().any(|mentioned| mentioned(text));
+        let names: Vec<_> = made.iter().map(|oid| casting_to(&super::name_of(&catalog, *oid))).collect();
+        let mentions = move |text: &str| names.iter().any(|casts| casts(text));
         let names_it = move |named: &Named| named.types.iter().any(|oid| made.contains(&element(*oid)));
         Renaming { mentions: Box::new(mentions), names_it: Box::new(names_it) }
     }
