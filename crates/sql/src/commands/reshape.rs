@@ -1,4 +1,4 @@
-//! What tables and stored texts hold of a composite type, or of a table's row type, when that gains or loses a column.
+//! Rows of a composite type, or of a table's row type, in tables and stored texts, when the type gains or loses a column.
 //!
 //! A stored row of a composite type is as long as the type was when it was written. So the tables that hold such rows are
 //! written anew, each with the rows that are there made as the type is now. Stored texts give the fields of a row in order, as in

@@ -258,20 +258,23 @@ impl<'f> Frame<'f> {
         (value, sql_type): (Value, SqlType),
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        let mut changed = match self.field(within.0, within.1)? {
-            Value::Record(current) => (*current).clone(),
-            _ => {
-                let row_type = self.type_within(within.0, within.1, run);
-                let base = crate::types::base_type(&run.catalog, row_type);
-                let Some(shape) = crate::types::composite_shape(&run.catalog, base.oid) else {
-                    let shown = crate::types::format_type_name(&run.catalog, row_type.oid);
-                    let message = format!(
-                        "cannot assign to field \"{field}\" of column \"{}\" because its type {shown} is not a composite type",
-                        within.1
-                    );
-                    return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
-                };
-                RecordValue { fields: vec![Value::Null; shape.fields.len()], shape }
+        let row_type = self.type_within(within.0, within.1, run);
+        let base = crate::types::base_type(&run.catalog, row_type);
+        let declared = crate::types::composite_shape(&run.catalog, base.oid);
+        let mut changed = match (self.field(within.0, within.1)?, declared) {
+            // A row that was stored does not know the names of its fields.
+            (Value::Record(current), Some(shape)) if current.fields.len() == shape.fields.len() => {
+                RecordValue { fields: current.fields.clone(), shape }
+            }
+            (Value::Record(current), _) => (*current).clone(),
+            (_, Some(shape)) => RecordValue { fields: vec![Value::Null; shape.fields.len()], shape },
+            (_, None) => {
+                let shown = crate::types::format_type_name(&run.catalog, row_type.oid);
+                let message = format!(
+                    "cannot assign to field \"{field}\" of column \"{}\" because its type {shown} is not a composite type",
+                    within.1
+                );
+                return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
             }
         };
         let found = changed.shape.fields.iter().position(|(own, _)| own == field);

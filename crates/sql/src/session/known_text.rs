@@ -59,7 +59,7 @@ impl SqlSession {
         RelationLocks::default().take(&self.state, planned)
     }
 
-    /// What a failed statement says when its constants stand where they were written: one that can't be computed within
+    /// The error of a failed statement with its constants where they were written: one that can't be computed within
     /// the body of a function names the function. An interrupt's error when the session is interrupted meanwhile.
     fn error_of_constants(&self, text: &str, error: Error) -> Error {
         if !error.sqlstate().as_str().starts_with("22") {

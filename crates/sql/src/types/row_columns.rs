@@ -12,7 +12,7 @@ use super::{CatalogLookup, StorageKind, Value, composite_shape, format_type_name
 /// The columns of a table whose values have rows of named types in them. Most tables have none.
 pub struct RowColumns(Vec<(usize, String, Shape)>);
 
-/// What a value has to look like.
+/// The form that a value must have.
 enum Shape {
     /// A row. For each field its kind, and its shape if it has rows in it.
     Row(Vec<(StorageKind, Option<Shape>)>),

@@ -482,7 +482,7 @@ impl Named {
         }
     }
 
-    /// What a constant names: its type, and the objects that it or a value in it stands for.
+    /// Adds what a constant names: its type, and the objects that it or a value in it stands for.
     pub(super) fn a_constant(&mut self, value: &Value, type_oid: Oid) {
         self.a_type(type_oid);
         self.a_value(value, type_oid);
