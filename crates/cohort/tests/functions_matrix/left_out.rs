@@ -246,7 +246,8 @@ pub fn answer(of: &str, expected: &str, found: &str) -> bool {
     // The reference's locale is C, in which letters beyond ASCII have no case. In Cohort they have the one that Unicode gives them.
     let is_of_letters = ["initcap", "lower", "upper"].contains(&of) && !expected.is_ascii();
     // PostgreSQL shows one byte of a letter that has several.
-    let cuts_letter = expected.contains('\u{fffd}') && expected.get(..11) == found.get(..11);
+    let cuts_letter =
+        expected.starts_with("ERROR ") && expected.contains('\u{fffd}') && expected.get(..11) == found.get(..11);
     let has_same_sign = SIGNS.contains(&of) && sign(expected).is_some() && sign(expected) == sign(found);
     is_of_letters || is_no_bucket || cuts_letter || has_same_sign
 }

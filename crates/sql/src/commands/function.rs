@@ -62,14 +62,16 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
             made.oid = old.oid;
             made.owner = old.owner;
             made.comment.clone_from(&old.comment);
-            ddl.replace(made)?;
+            let callers = Callers::find(ddl, schema, &made.name, Some(&old))?;
+            ddl.replace(made.clone())?;
+            callers.check(ddl, &made)?;
         }
         Some(_) => {
             let message = format!("function \"{}\" already exists with same argument types", function.name);
             return Err(Error::new(sqlstate::DUPLICATE_FUNCTION, message));
         }
         None => {
-            let callers = Callers::find(ddl, schema, &made.name)?;
+            let callers = Callers::find(ddl, schema, &made.name, None)?;
             ddl.create(made.clone())?;
             callers.check(ddl, &made)?;
         }

@@ -255,13 +255,13 @@ fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
 
 fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result<()> {
     let function = hold_function(ddl, object, DROP_LOCK)?;
-    call_otherwise(ddl, FunctionDef { name: new.to_string(), ..(*function).clone() })
+    call_otherwise(ddl, &function, FunctionDef { name: new.to_string(), ..(*function).clone() })
 }
 
-/// Gives a function, which is held, its new name or schema.
-fn call_otherwise(ddl: &Ddl<'_>, function: FunctionDef) -> Result<()> {
+/// Gives a function, which is held and was `old`, its new name or schema.
+fn call_otherwise(ddl: &Ddl<'_>, old: &FunctionDef, function: FunctionDef) -> Result<()> {
     let naming = naming(ddl, &Renaming::of_object(ddl, function.oid))?;
-    let callers = Callers::find(ddl, function.schema, &function.name)?;
+    let callers = Callers::find(ddl, function.schema, &function.name, Some(old))?;
     ddl.replace(function.clone())?;
     naming.store(ddl)?;
     callers.check(ddl, &function)
@@ -297,7 +297,7 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
             let function = hold_function(ddl, object, DROP_LOCK)?;
             let schema = target_schema(ddl, function.schema, new)?;
-            call_otherwise(ddl, FunctionDef { schema, ..(*function).clone() })?;
+            call_otherwise(ddl, &function, FunctionDef { schema, ..(*function).clone() })?;
         }
         ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
             let Some(found) = relation(ddl, object, object.kind, if_exists)? else {

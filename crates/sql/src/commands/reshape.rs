@@ -45,8 +45,10 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Finds and locks them. Statements and cursors of the session itself must not be using them (55006): rows that these have made
-    /// already would have the old columns.
+    /// Finds and locks them.
+    ///
+    /// # Errors
+    /// 55006 if the session itself is using one of them: its statements and cursors hold rows with the old columns.
     pub(super) fn of(ddl: &Ddl<'_>, type_oid: Oid) -> Result<Stored> {
         let view = ddl.view();
         let catalog = ddl.catalog();
@@ -59,10 +61,11 @@ impl Stored {
                 tables.push((table.oid, places));
             }
         }
+        let statement = if catalog.table(type_oid).is_some() { "ALTER TABLE" } else { "ALTER TYPE" };
         for (table, _) in &tables {
             ddl.lock(*table, LockMode::AccessExclusive)?;
             if let Some(def) = catalog.table(*table).filter(|def| def.oid != type_oid) {
-                ddl.state.check_not_in_use(*table, "ALTER TYPE", &def.name)?;
+                ddl.state.check_not_in_use(*table, statement, &def.name)?;
             }
         }
         Ok(Stored { type_oid, view, tables })
@@ -90,7 +93,7 @@ impl Stored {
         match &mut expr.kind {
             ExprKind::Constant(value) => self.reshape_constant(value, expr.sql_type.oid, changes),
             ExprKind::Row { fields, shape } if shape.type_oid == self.type_oid => {
-                // New fields are NULL without a word in the text.
+                // A field that the text leaves out is NULL, so added fields need no change of the text.
                 let count = fields.len();
                 for change in changes {
                     if let Reshaping::Dropped(place) = change

@@ -83,7 +83,9 @@ pub(super) fn create_from(
         }
         if !is_planned_here {
             let message = "could not create the table because of a concurrent change of a type";
-            return Err(Error::new(sqlstate::SERIALIZATION_FAILURE, message));
+            return Err(
+                Error::new(sqlstate::SERIALIZATION_FAILURE, message).hint("The transaction might succeed if retried.")
+            );
         }
     };
     if into.columns.len() > columns.len() {

@@ -176,7 +176,9 @@ pub(super) fn create_domain(ddl: &mut Ddl<'_>, create: &CreateDomain) -> Result<
 /// Adds the checks of a domain that has just been made: they may name the domain itself.
 fn add_checks(ddl: &Ddl<'_>, oid: Oid, base: SqlType, conditions: &[(&Constraint, &crate::tree::Expr)]) -> Result<()> {
     let catalog = ddl.catalog();
-    let Some(Object::Custom(def)) = catalog.object(oid) else { return Ok(()) };
+    let Some(Object::Custom(def)) = catalog.object(oid) else {
+        return Err(Error::internal("a domain that has just been made is not there"));
+    };
     let mut body = body_of(def)?;
     if let TypeBody::Domain { checks, .. } = &mut body {
         for (constraint, expr) in conditions {

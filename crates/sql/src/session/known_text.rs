@@ -15,7 +15,8 @@ use crate::plan::StatementKind;
 use crate::types::{SqlType, Value, oids};
 
 impl SqlSession {
-    /// Runs a query string whose one statement has been planned before; false if it has not.
+    /// Runs a query string of one statement by a plan for its text without the constants. False if there can be none, or if the catalog
+    /// has changed while locks were waited for: the text is then planned as it was written.
     pub(super) fn run_known(&mut self, text: &str, client: &mut dyn Client) -> Result<bool> {
         let Some((key_text, constants)) = crate::parser::normalize(text) else { return Ok(false) };
         if self.block == Block::Explicit && self.state.engine().transaction_failed() {

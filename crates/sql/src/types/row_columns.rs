@@ -4,20 +4,27 @@
 //! value in a variable. Stored rows have to be as long as their type is, so such a value must not be stored.
 
 use base::{Error, Oid, Result, sqlstate};
-use bumpalo::Bump;
 use engine::catalog::TableDef;
 
 use super::{CatalogLookup, StorageKind, Value, composite_shape, format_type_name, oids};
 
-/// The columns of a table whose values have rows of named types in them. Most tables have none.
-pub struct RowColumns(Vec<(usize, String, Shape)>);
+/// The columns of a table whose values contain rows of a composite type. Most tables have none.
+pub struct RowColumns(Vec<RowColumn>);
+
+struct RowColumn {
+    place: usize,
+    type_name: String,
+    form: Form,
+}
 
 /// The form that a value must have.
-enum Shape {
-    /// A row. For each field its kind, and its shape if it has rows in it.
-    Row(Vec<(StorageKind, Option<Shape>)>),
+enum Form {
+    /// Neither a row nor an array.
+    Plain(StorageKind),
+    /// A row with such fields.
+    Row(Vec<Form>),
     /// An array of such elements.
-    Array(Box<Shape>),
+    Array(Box<Form>),
 }
 
 impl RowColumns {
@@ -26,11 +33,12 @@ impl RowColumns {
         let columns = table.columns.iter().zip(kinds).enumerate().filter(|(_, (column, _))| !column.dropped);
         let may_have_rows = |kind: &StorageKind| matches!(kind, StorageKind::Record(_) | StorageKind::Array(_));
         let candidates = columns.filter(|(_, (_, kind))| may_have_rows(kind));
-        let shaped = candidates.filter_map(|(place, (column, _))| {
-            let shape = Shape::of(catalog, column.type_oid)?;
-            Some((place, format_type_name(catalog, column.type_oid), shape))
+        let found = candidates.filter_map(|(place, (column, _))| {
+            let form = Form::of(catalog, column.type_oid);
+            let type_name = || format_type_name(catalog, column.type_oid);
+            form.has_row().then(|| RowColumn { place, type_name: type_name(), form })
         });
-        RowColumns(shaped.collect())
+        RowColumns(found.collect())
     }
 
     /// Checks a full row that is going to be stored.
@@ -38,34 +46,50 @@ impl RowColumns {
     /// # Errors
     /// 55000 for a row whose type has been changed since it was made; interrupts.
     pub fn check(&self, row: &[Value]) -> Result<()> {
-        self.0.iter().try_for_each(|(place, _, _)| self.check_one(*place, &row[*place]))
+        self.0.iter().try_for_each(|column| column.check(&row[column.place]))
     }
 
     /// Checks the value of one column.
     ///
     /// # Errors
     /// As [`RowColumns::check`].
-    pub fn check_one(&self, column: usize, value: &Value) -> Result<()> {
-        let Some((_, name, shape)) = self.0.iter().find(|(place, _, _)| *place == column) else { return Ok(()) };
-        if shape.fits(value)? {
+    pub fn check_one(&self, place: usize, value: &Value) -> Result<()> {
+        self.0.iter().filter(|column| column.place == place).try_for_each(|column| column.check(value))
+    }
+}
+
+impl RowColumn {
+    fn check(&self, value: &Value) -> Result<()> {
+        if self.form.fits(value)? {
             return Ok(());
         }
-        let message = format!("cannot store a value of type {name} that is older than a change of a type in it");
+        let message = format!(
+            "cannot store a value of type {} because a type was changed after the value was made",
+            self.type_name
+        );
         Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
             .hint("Make the value again after the change."))
     }
 }
 
-impl Shape {
-    fn of(catalog: &dyn CatalogLookup, oid: Oid) -> Option<Shape> {
+impl Form {
+    fn of(catalog: &dyn CatalogLookup, oid: Oid) -> Form {
         match StorageKind::of(catalog, oid) {
             StorageKind::Record(row_type) if row_type != oids::RECORD => {
-                let shape = composite_shape(catalog, row_type)?;
-                let field = |oid: Oid| (StorageKind::of(catalog, oid), Shape::of(catalog, oid));
-                Some(Shape::Row(shape.fields.iter().map(|(_, sql_type)| field(sql_type.oid)).collect()))
+                let shape = composite_shape(catalog, row_type);
+                let fields = shape.iter().flat_map(|shape| &shape.fields);
+                Form::Row(fields.map(|(_, sql_type)| Form::of(catalog, sql_type.oid)).collect())
             }
-            StorageKind::Array(element) => Some(Shape::Array(Box::new(Shape::of(catalog, element)?))),
-            _ => None,
+            StorageKind::Array(element) => Form::Array(Box::new(Form::of(catalog, element))),
+            plain => Form::Plain(plain),
+        }
+    }
+
+    fn has_row(&self) -> bool {
+        match self {
+            Form::Plain(_) => false,
+            Form::Row(_) => true,
+            Form::Array(element) => element.has_row(),
         }
     }
 
@@ -73,22 +97,23 @@ impl Shape {
         sync::yield_point()?;
         match (self, value) {
             (_, Value::Null) => Ok(true),
-            (Shape::Row(fields), Value::Record(record)) => {
+            (Form::Plain(kind), value) => Ok(kind.takes(value)),
+            (Form::Row(fields), Value::Record(record)) => {
                 if fields.len() != record.fields.len() {
                     return Ok(false);
                 }
-                for ((kind, shape), value) in fields.iter().zip(&record.fields) {
-                    let fits = match shape {
-                        Some(shape) => shape.fits(value)?,
-                        None => is_readable(*kind, value),
-                    };
-                    if !fits {
+                for (form, value) in fields.iter().zip(&record.fields) {
+                    if !form.fits(value)? {
                         return Ok(false);
                     }
                 }
                 Ok(true)
             }
-            (Shape::Array(element), Value::Array(array)) => {
+            // Elements that are no rows are all of one type.
+            (Form::Array(element), Value::Array(array)) if !element.has_row() => {
+                array.values.iter().find(|value| !value.is_null()).map_or(Ok(true), |first| element.fits(first))
+            }
+            (Form::Array(element), Value::Array(array)) => {
                 for value in &array.values {
                     if !element.fits(value)? {
                         return Ok(false);
@@ -98,15 +123,5 @@ impl Shape {
             }
             _ => Ok(false),
         }
-    }
-}
-
-/// Whether a value without rows in it is read as the same type as it is stored.
-fn is_readable(kind: StorageKind, value: &Value) -> bool {
-    match value {
-        // These are written with what they are.
-        Value::Array(_) => matches!(kind, StorageKind::Array(_)),
-        Value::Record(_) => matches!(kind, StorageKind::Record(_)),
-        value => kind.read(kind.write(value, &Bump::new())).is_ok(),
     }
 }

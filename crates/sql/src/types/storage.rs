@@ -162,6 +162,39 @@ impl StorageKind {
         })
     }
 
+    /// Whether a value is one of a type of this kind.
+    pub fn takes(self, value: &Value) -> bool {
+        match (self, value) {
+            (_, Value::Null | Value::Void)
+            | (StorageKind::Bool, Value::Bool(_))
+            | (StorageKind::Int2, Value::Int2(_))
+            | (StorageKind::Int4, Value::Int4(_))
+            | (StorageKind::Int8, Value::Int8(_))
+            | (StorageKind::Float4, Value::Float4(_))
+            | (StorageKind::Float8, Value::Float8(_))
+            | (StorageKind::Text | StorageKind::PaddedText | StorageKind::Network, Value::Text(_))
+            | (StorageKind::Bytea, Value::Bytea(_))
+            | (StorageKind::Date, Value::Date(_))
+            | (StorageKind::Time, Value::Time(_))
+            | (StorageKind::Timestamp, Value::Timestamp(_))
+            | (StorageKind::TimestampTz, Value::TimestampTz(_))
+            | (StorageKind::Oid, Value::Oid(_))
+            | (StorageKind::Xid, Value::Xid(_))
+            | (StorageKind::PgLsn, Value::PgLsn(_))
+            | (StorageKind::Tid, Value::Tid(_))
+            | (StorageKind::Char, Value::Char(_))
+            | (StorageKind::Uuid, Value::Uuid(_))
+            | (StorageKind::Numeric, Value::Numeric(_))
+            | (StorageKind::Interval, Value::Interval(_))
+            | (StorageKind::TimeTz, Value::TimeTz(_))
+            | (StorageKind::Jsonb, Value::Jsonb(_))
+            | (StorageKind::Array(_), Value::Array(_))
+            | (StorageKind::Record(_), Value::Record(_)) => true,
+            (StorageKind::Enum(type_oid), Value::Enum(value)) => type_oid == value.type_oid,
+            _ => false,
+        }
+    }
+
     /// The datum to store for `value`; what needs encoding is encoded into `arena`.
     #[inline]
     pub fn write<'a>(self, value: &'a Value, arena: &'a Bump) -> Datum<'a> {

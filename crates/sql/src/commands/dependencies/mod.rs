@@ -102,16 +102,18 @@ fn has_word(text: &str, name: &str) -> bool {
 
 /// Whether a text may cast to a type of this name.
 fn casting_to(name: &str) -> impl Fn(&str) -> bool + use<> {
-    let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '"');
-    let mentioned = mentioning(name);
-    let name = name.chars().all(is_in_name).then(|| name.to_owned());
-    move |text| {
-        let is_cast_to = |name: &str| {
-            let mut targets = text.split("::").skip(1).filter_map(|rest| rest.split(|c| !is_in_name(c)).next());
-            targets.any(|target| target.contains(name))
-        };
-        mentioned(text) && name.as_deref().map_or_else(|| text.contains("::"), is_cast_to)
-    }
+    let (mentioned, name) = (mentioning(name), name.to_owned());
+    move |text| mentioned(text) && text.split("::").skip(1).any(|rest| first_name(rest).contains(name.as_str()))
+}
+
+/// The name that a text begins with, its schema and quotation marks included.
+fn first_name(text: &str) -> &str {
+    let mut is_quoted = false;
+    let ends = |c: char| {
+        is_quoted ^= c == '"';
+        !is_quoted && !c.is_alphanumeric() && !matches!(c, '_' | '$' | '.' | '"')
+    };
+    text.split(ends).next().unwrap_or_default()
 }
 
 /// The name by which texts mention an object; that of its elements' type for an array type.

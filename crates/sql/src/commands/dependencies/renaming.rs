@@ -17,6 +17,7 @@ use super::views::{use_of_query, views};
 use super::{Named, Node, casting_to, describe, mentioning};
 use crate::catalogs::user_types;
 use crate::commands::ddl::{CHANGE_LOCK, Ddl};
+use crate::commands::overloads::namesakes;
 use crate::commands::stored_expression::for_each_naming;
 use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
@@ -216,7 +217,7 @@ pub(in crate::commands) fn hold_named(ddl: &Ddl<'_>, named: &Named) -> Result<()
         }
         let mut new = wanted.difference(&held).copied().peekable();
         if new.peek().is_none() {
-            return Ok(());
+            return refuse_new_namesakes(&before, &catalog, named);
         }
         for oid in new {
             match catalog.object(oid) {
@@ -227,6 +228,24 @@ pub(in crate::commands) fn hold_named(ddl: &Ddl<'_>, named: &Named) -> Result<()
             }
         }
         held.extend(wanted);
+    }
+}
+
+/// 40001 if a function that a text names has got a namesake since the text was bound: the text might call that one.
+fn refuse_new_namesakes(before: &CatalogView, now: &Catalog, named: &Named) -> Result<()> {
+    if before.catalog().version() == now.version() {
+        return Ok(());
+    }
+    let has_new = |oid: &&Oid| !namesakes(now, **oid).is_subset(&namesakes(before.catalog(), **oid));
+    match named.functions.iter().find(has_new) {
+        None => Ok(()),
+        Some(function) => {
+            let message = format!(
+                "could not store an expression because of a concurrent change of {}",
+                describe(before, Node::Object(*function))
+            );
+            Err(Error::new(sqlstate::SERIALIZATION_FAILURE, message).hint("The transaction might succeed if retried."))
+        }
     }
 }
 
