@@ -529,4 +529,38 @@ pub const KINDS: &[Kind] = &[
                 where c.oid = r and relname = 'ct1'",
         clear: &["drop table if exists ct, ctt, ctr, ct1, ct2", "drop type if exists cte"],
     },
+    Kind {
+        name: "fields in texts",
+        make: "create type fx as (a int, b text); create table fr (a int, b text); create domain fd as fx; \
+               create table fo (q fx, qs fx[], d fd, r fr); insert into fo values ('(1,b)', '{\"(2,c)\"}', '(3,d)', '(4,e)'); \
+               create function fg() returns fx language sql as 'select q from fo'; \
+               create or replace function text_of(query text) returns text language plpgsql as \
+               $$ declare r text; begin execute query into r; return r; exception when others then return sqlstate; end $$",
+        firsts: &[
+            "alter type fx rename attribute b to c",
+            "alter type fx drop attribute a",
+            "alter table fr rename b to c",
+        ],
+        seconds: &[
+            "create view fv as select (q).b from fo",
+            "create view fv as select (qs[1]).b, (d).b as x from fo",
+            "create view fv as select b from fg()",
+            "create view fv as select (fg()).b",
+            "create view fv as select (r).b from fo",
+            "create table fm (q fx, check ((q).b <> 'z'))",
+            "create index fi on fo (((q).b))",
+            "alter table fo add check ((r).b <> 'z')",
+            "create domain fdd as fx check ((value).b <> 'z')",
+        ],
+        state: "select text_of('select fv::text from fv') union all select text_of('insert into fm values (null) returning 1')
+                union all select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'fo'::regclass
+                union all select text_of('select (null::fdd) is null') union all select text_of('insert into fo (d) values (null) returning 2')",
+        clear: &[
+            "drop view if exists fv",
+            "drop function if exists fg() cascade",
+            "drop domain if exists fdd",
+            "drop table if exists fm, fo, fr cascade",
+            "drop type if exists fx cascade",
+        ],
+    },
 ];

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::ddl::Ddl;
 use super::{index, validate};
 use crate::executor::Run;
+use crate::session::CatalogView;
 use crate::types::{RowColumns, StorageKind, Value};
 
 /// Rows stored at a time.
@@ -23,6 +24,7 @@ pub(super) struct Sink {
     table: Arc<Table>,
     kinds: Vec<StorageKind>,
     row_columns: RowColumns,
+    view: CatalogView,
     pending: Vec<Vec<Value>>,
     arena: Bump,
 }
@@ -30,14 +32,15 @@ pub(super) struct Sink {
 impl Sink {
     /// For rows of all columns of `table`.
     pub fn new(ddl: &Ddl<'_>, table: Arc<Table>) -> Sink {
-        let kinds = StorageKind::of_columns(&ddl.view(), &table.def);
-        let row_columns = RowColumns::of(&ddl.view(), &table.def, &kinds);
-        Sink { table, kinds, row_columns, pending: Vec::with_capacity(BATCH_ROWS), arena: Bump::new() }
+        let view = ddl.view();
+        let kinds = StorageKind::of_columns(&view, &table.def);
+        let row_columns = RowColumns::of(&table.def, &kinds);
+        Sink { table, kinds, row_columns, view, pending: Vec::with_capacity(BATCH_ROWS), arena: Bump::new() }
     }
 
     /// Takes one row.
     pub fn push(&mut self, row: Vec<Value>, engine: &engine::Session) -> Result<()> {
-        self.row_columns.check(&row)?;
+        self.row_columns.check(&row, &self.view)?;
         self.pending.push(row);
         if self.pending.len() >= BATCH_ROWS { self.flush(engine) } else { Ok(()) }
     }

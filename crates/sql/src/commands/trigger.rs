@@ -431,7 +431,7 @@ pub fn definition(
     let _ = write!(text, "FOR EACH {} ", if def.for_each_row { "ROW" } else { "STATEMENT" });
     if let Some(bound) = bound_condition(state, table, def)? {
         let names = BothRows(table);
-        let deparser = Deparser::new(view, &names, Qualify::WhereNeeded);
+        let deparser = Deparser::new(view, &names, Qualify::WhereNeeded).with_row_types();
         let condition = if pretty { deparser.pretty(true).text(&bound) } else { deparser.text(&bound) };
         let _ = write!(text, "WHEN ({condition}) ");
     }

@@ -11,7 +11,7 @@ use engine::LockMode;
 use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope};
 
 use super::ddl::Ddl;
-use super::dependencies::hold_named;
+use super::dependencies::{hold_named, use_of_query};
 use super::options::{self, OptionsOf};
 use super::ownership::require_owner;
 use super::stored_query::{StoredQuery, check_text};
@@ -149,12 +149,22 @@ pub(super) fn define(ddl: &Ddl<'_>, name: &str, query: &Query) -> Result<Defined
     }
     // Bound with the views that it reads open, for what all of them need; its text comes from a form in which they are closed.
     let statement = Statement::Select(Box::new(query.clone()));
-    let bound = Environment::new(ddl.state, &ddl.view())
-        .with_context(ddl.text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;
-    let bound = bound.ok_or_else(|| Error::internal("a query was not bound"))?;
-    ddl.state.require_schemas(&bound.access)?;
-    let stored = StoredQuery::of_definition(ddl, query)?;
-    hold_named(ddl, &stored.named())?;
+    let mut held = None;
+    let (bound, stored) = loop {
+        let version = ddl.catalog().version();
+        let bound = Environment::new(ddl.state, &ddl.view())
+            .with_context(ddl.text, |context| binder::bind(&statement, context, &mut Parameters::fixed(Vec::new())))?;
+        let bound = bound.ok_or_else(|| Error::internal("a query was not bound"))?;
+        ddl.state.require_schemas(&bound.access)?;
+        let stored = StoredQuery::of_definition(ddl, query)?;
+        let named = use_of_query(Oid::INVALID, &stored).named;
+        hold_named(ddl, &named)?;
+        // Another transaction may have changed what the names mean while they were waited for.
+        if ddl.catalog().version() == version || held.as_ref() == Some(&named) {
+            break (bound, stored);
+        }
+        held = Some(named);
+    };
     let text = stored.text(ddl).ok_or_else(|| Error::internal("a query was not bound"))?;
     let (columns, scope) = (bound.query.output_columns(), stored.scope(ddl));
     let mut probe = TableDef::new(Oid::INVALID, Oid::INVALID, name, ddl.owner());

@@ -8,120 +8,74 @@ use engine::catalog::TableDef;
 
 use super::{CatalogLookup, StorageKind, Value, composite_shape, format_type_name, oids};
 
-/// The columns of a table whose values contain rows of a composite type. Most tables have none.
-pub struct RowColumns(Vec<RowColumn>);
-
-struct RowColumn {
-    place: usize,
-    type_name: String,
-    form: Form,
-}
-
-/// The form that a value must have.
-enum Form {
-    /// Neither a row nor an array.
-    Plain(StorageKind),
-    /// A row with such fields.
-    Row(Vec<Form>),
-    /// An array of such elements.
-    Array(Box<Form>),
-}
+/// The columns of a table that are rows or arrays, with their types. Most tables have none.
+pub struct RowColumns(Vec<(usize, Oid)>);
 
 impl RowColumns {
-    /// The columns of `table`, which are of these kinds, as their types are now.
-    pub fn of(catalog: &dyn CatalogLookup, table: &TableDef, kinds: &[StorageKind]) -> RowColumns {
+    /// The columns of `table`, which are of these kinds.
+    pub fn of(table: &TableDef, kinds: &[StorageKind]) -> RowColumns {
         let columns = table.columns.iter().zip(kinds).enumerate().filter(|(_, (column, _))| !column.dropped);
         let may_have_rows = |kind: &StorageKind| matches!(kind, StorageKind::Record(_) | StorageKind::Array(_));
-        let candidates = columns.filter(|(_, (_, kind))| may_have_rows(kind));
-        let found = candidates.filter_map(|(place, (column, _))| {
-            let form = Form::of(catalog, column.type_oid);
-            let type_name = || format_type_name(catalog, column.type_oid);
-            form.has_row().then(|| RowColumn { place, type_name: type_name(), form })
-        });
-        RowColumns(found.collect())
+        let found = columns.filter(|(_, (_, kind))| may_have_rows(kind));
+        RowColumns(found.map(|(place, (column, _))| (place, column.type_oid)).collect())
     }
 
     /// Checks a full row that is going to be stored.
     ///
     /// # Errors
     /// 55000 for a row whose type has been changed since it was made; interrupts.
-    pub fn check(&self, row: &[Value]) -> Result<()> {
-        self.0.iter().try_for_each(|column| column.check(&row[column.place]))
+    #[inline]
+    pub fn check(&self, row: &[Value], catalog: &dyn CatalogLookup) -> Result<()> {
+        self.0.iter().try_for_each(|(place, type_oid)| check_value(&row[*place], *type_oid, catalog))
     }
 
     /// Checks the value of one column.
     ///
     /// # Errors
     /// As [`RowColumns::check`].
-    pub fn check_one(&self, place: usize, value: &Value) -> Result<()> {
-        self.0.iter().filter(|column| column.place == place).try_for_each(|column| column.check(value))
+    #[inline]
+    pub fn check_one(&self, column: usize, value: &Value, catalog: &dyn CatalogLookup) -> Result<()> {
+        let mut found = self.0.iter().filter(|(place, _)| *place == column);
+        found.try_for_each(|(_, type_oid)| check_value(value, *type_oid, catalog))
     }
 }
 
-impl RowColumn {
-    fn check(&self, value: &Value) -> Result<()> {
-        if self.form.fits(value)? {
-            return Ok(());
-        }
-        let message = format!(
-            "cannot store a value of type {} because a type was changed after the value was made",
-            self.type_name
-        );
-        Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-            .hint("Make the value again after the change."))
+fn check_value(value: &Value, type_oid: Oid, catalog: &dyn CatalogLookup) -> Result<()> {
+    if fits(value, StorageKind::of(catalog, type_oid), catalog)? {
+        return Ok(());
     }
+    let shown = format_type_name(catalog, type_oid);
+    let message = format!("cannot store a value of type {shown} because a type was changed after the value was made");
+    Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint("Make the value again after the change."))
 }
 
-impl Form {
-    fn of(catalog: &dyn CatalogLookup, oid: Oid) -> Form {
-        match StorageKind::of(catalog, oid) {
-            StorageKind::Record(row_type) if row_type != oids::RECORD => {
-                let shape = composite_shape(catalog, row_type);
-                let fields = shape.iter().flat_map(|shape| &shape.fields);
-                Form::Row(fields.map(|(_, sql_type)| Form::of(catalog, sql_type.oid)).collect())
+/// Whether a value is one of a type of this kind, and so are the values in it. Types without rows are looked at once for each array.
+fn fits(value: &Value, kind: StorageKind, catalog: &dyn CatalogLookup) -> Result<bool> {
+    match (value, kind) {
+        (Value::Record(record), StorageKind::Record(row_type)) if row_type != oids::RECORD => {
+            sync::yield_point()?;
+            let Some(shape) = composite_shape(catalog, row_type) else { return Ok(false) };
+            if shape.fields.len() != record.fields.len() {
+                return Ok(false);
             }
-            StorageKind::Array(element) => Form::Array(Box::new(Form::of(catalog, element))),
-            plain => Form::Plain(plain),
-        }
-    }
-
-    fn has_row(&self) -> bool {
-        match self {
-            Form::Plain(_) => false,
-            Form::Row(_) => true,
-            Form::Array(element) => element.has_row(),
-        }
-    }
-
-    fn fits(&self, value: &Value) -> Result<bool> {
-        sync::yield_point()?;
-        match (self, value) {
-            (_, Value::Null) => Ok(true),
-            (Form::Plain(kind), value) => Ok(kind.takes(value)),
-            (Form::Row(fields), Value::Record(record)) => {
-                if fields.len() != record.fields.len() {
+            for ((_, sql_type), value) in shape.fields.iter().zip(&record.fields) {
+                if !fits(value, StorageKind::of(catalog, sql_type.oid), catalog)? {
                     return Ok(false);
                 }
-                for (form, value) in fields.iter().zip(&record.fields) {
-                    if !form.fits(value)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
             }
-            // Elements that are no rows are all of one type.
-            (Form::Array(element), Value::Array(array)) if !element.has_row() => {
-                array.values.iter().find(|value| !value.is_null()).map_or(Ok(true), |first| element.fits(first))
-            }
-            (Form::Array(element), Value::Array(array)) => {
-                for value in &array.values {
-                    if !element.fits(value)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            _ => Ok(false),
+            Ok(true)
         }
+        (Value::Array(array), StorageKind::Array(element)) => {
+            let element = StorageKind::of(catalog, element);
+            let has_rows = matches!(element, StorageKind::Record(_) | StorageKind::Array(_));
+            let looked_at = if has_rows { array.values.len() } else { 1 };
+            for value in array.values.iter().filter(|value| !value.is_null()).take(looked_at) {
+                if !fits(value, element, catalog)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        (value, kind) => Ok(kind.takes(value)),
     }
 }

@@ -52,11 +52,20 @@ pub fn stored_expression(
             let column = &table.columns[place];
             let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
             let used_for = DefinitionUse::Default { column: &column.name, sql_type };
-            bind_stored(state, table, text, used_for)
-                .map(|expr| Deparser::new(&view, &NoNames, Qualify::WhereNeeded).indented().pretty(pretty).text(&expr))
+            bind_stored(state, table, text, used_for).map(|expr| {
+                Deparser::new(&view, &NoNames, Qualify::WhereNeeded)
+                    .with_row_types()
+                    .indented()
+                    .pretty(pretty)
+                    .text(&expr)
+            })
         }
         StoredAs::OverRow => bind_stored(state, table, text, DefinitionUse::IndexKey).map(|expr| {
-            Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded).indented().pretty(pretty).text(&expr)
+            Deparser::new(&view, &TableNames(table), Qualify::WhereNeeded)
+                .with_row_types()
+                .indented()
+                .pretty(pretty)
+                .text(&expr)
         }),
     };
     Ok(as_read_now(state, parser::if_readable(shown)?.unwrap_or_else(|| text.to_owned())))
@@ -87,7 +96,7 @@ pub fn as_read_now(state: &SessionState, text: String) -> String {
 pub fn stored_value(state: &SessionState, text: &str, pretty: bool) -> Result<String> {
     let view = state.catalog();
     let bound = parser::if_readable(bind_stored_value(state, text))?;
-    let deparser = Deparser::new(&view, &NoNames, Qualify::WhereNeeded).indented().pretty(pretty);
+    let deparser = Deparser::new(&view, &NoNames, Qualify::WhereNeeded).with_row_types().indented().pretty(pretty);
     Ok(as_read_now(state, bound.map_or_else(|| text.to_owned(), |expr| deparser.text(&expr))))
 }
 
@@ -99,7 +108,7 @@ pub fn domain_check_clause(state: &SessionState, text: &str, base: SqlType, pret
     let view = state.catalog();
     let bound = parser::if_readable(bound_check(&view, text, base))?;
     let names = ValueOf(base);
-    let deparser = Deparser::new(&view, &names, Qualify::WhereNeeded).indented().pretty(pretty);
+    let deparser = Deparser::new(&view, &names, Qualify::WhereNeeded).with_row_types().indented().pretty(pretty);
     let shown = bound.map_or_else(|| text.to_owned(), |expr| deparser.text(&expr));
     Ok(format!("CHECK ({})", as_read_now(state, shown)))
 }
@@ -219,8 +228,9 @@ pub fn index_column(
             Some(match bound {
                 Some(expr) => {
                     let names = TableNames(table);
-                    let deparser = Deparser::new(&view, &names, Qualify::WhereNeeded).indented().pretty(pretty);
-                    let shown = as_read_now(state, deparser.text(&expr));
+                    let deparser =
+                        Deparser::new(&view, &names, Qualify::WhereNeeded).with_row_types().indented().pretty(pretty);
+                    let shown = as_read_now(state, deparser.full_text(&expr));
                     let looks_like_function = match &expr.kind {
                         ExprKind::Call(call) => call.operator.is_none(),
                         ExprKind::Coalesce(_) | ExprKind::Greatest(_) | ExprKind::Least(_) | ExprKind::NullIf(_) => {

@@ -100,6 +100,8 @@ pub struct Deparser<'a> {
     pretty: bool,
     /// Arguments that a call leaves to their defaults are shown as what they are.
     pub(super) shows_defaults: bool,
+    /// Rows of named types are shown with these.
+    shows_row_types: bool,
     format: FormatSettings,
     /// What parameters stand for, where that is to be shown.
     values: &'a [Value],
@@ -119,6 +121,7 @@ impl<'a> Deparser<'a> {
             start_level: 0,
             pretty: false,
             shows_defaults: false,
+            shows_row_types: qualify == Qualify::Always,
             format: FormatSettings::default(),
             values: &[],
         }
@@ -155,6 +158,14 @@ impl<'a> Deparser<'a> {
     #[must_use]
     pub fn with_defaults(mut self) -> Deparser<'a> {
         self.shows_defaults = true;
+        self
+    }
+
+    /// With the types of rows, which binding does not keep as casts: a definition is read again without them as another one. One at the
+    /// top is left out, as other casts are.
+    #[must_use]
+    pub fn with_row_types(mut self) -> Deparser<'a> {
+        self.shows_row_types = true;
         self
     }
 
@@ -452,8 +463,9 @@ impl Writer<'_, '_> {
                 None => {
                     self.row(fields);
                     // A text that is stored names the type, so that it is found when the type changes. A table that is being made has none yet.
-                    let is_known = || types::composite_shape(self.deparser.view, shape.type_oid).is_some();
-                    if self.deparser.qualify == Qualify::Always && is_known() {
+                    let is_shown =
+                        self.deparser.shows_row_types && (show_implicit || self.deparser.qualify == Qualify::Always);
+                    if is_shown && types::composite_shape(self.deparser.view, shape.type_oid).is_some() {
                         let name = self.deparser.type_name(SqlType::new(shape.type_oid));
                         self.push(&format!("::{name}"));
                     }

@@ -29,7 +29,7 @@ pub(super) use expressions::uses_of_expressions;
 pub use expressions::{ExpressionUse, WantedUses};
 pub(super) use renaming::{Renaming, hold_named, hold_named_in};
 pub use views::ViewUse;
-pub(super) use views::uses_of_views;
+pub(super) use views::{use_of_query, uses_of_views};
 
 use super::stored_expression::for_each_naming;
 

@@ -18,6 +18,7 @@ use super::{Named, Node, casting_to, describe, mentioning};
 use crate::catalogs::user_types;
 use crate::commands::ddl::{CHANGE_LOCK, Ddl};
 use crate::commands::overloads::namesakes;
+use crate::commands::reshape::row_types_in;
 use crate::commands::stored_expression::for_each_naming;
 use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
@@ -192,20 +193,24 @@ fn element(oid: Oid) -> Oid {
 /// Locks the objects that an expression names, so that nobody renames or drops them until the transaction ends.
 ///
 /// # Errors
-/// Those of waiting for locks; 42883, 42P01 or 42704 for an object that was dropped meanwhile.
+/// Those of waiting for locks; 42883, 42P01 or 42704 for an object that was dropped meanwhile; 40001 if the expression might mean something
+/// else by now.
 pub(in crate::commands) fn hold_named_in(ddl: &Ddl<'_>, expr: &Expr) -> Result<()> {
-    hold_named(ddl, &Named::in_whole(expr))
+    let (before, named) = (ddl.view(), Named::in_whole(expr));
+    hold_named(ddl, &named)?;
+    refuse_changed(&before, &ddl.view(), &named)
 }
 
-/// The same for what a text names.
+/// The same for what a text names. The caller binds the text again if the catalog has changed meanwhile.
 ///
 /// # Errors
-/// As [`hold_named_in`].
+/// Those of waiting for locks; 42883, 42P01 or 42704 for an object that was dropped meanwhile.
 pub(in crate::commands) fn hold_named(ddl: &Ddl<'_>, named: &Named) -> Result<()> {
     let before = ddl.view();
     // The table that a statement makes is not there yet, and its checks may name the type of its rows.
     let is_there = |oid: &Oid| *oid >= Oid::FIRST_NORMAL && before.catalog().object(*oid).is_some();
-    let objects: BTreeSet<Oid> = named.all().map(element).filter(is_there).collect();
+    let mut objects: BTreeSet<Oid> = named.all().map(element).filter(is_there).collect();
+    objects.extend(row_types_of(&before, named));
     let mut held = BTreeSet::new();
     // Until the schemas are held, too, in which the objects are by then.
     loop {
@@ -217,7 +222,7 @@ pub(in crate::commands) fn hold_named(ddl: &Ddl<'_>, named: &Named) -> Result<()
         }
         let mut new = wanted.difference(&held).copied().peekable();
         if new.peek().is_none() {
-            return refuse_new_namesakes(&before, &catalog, named);
+            return Ok(());
         }
         for oid in new {
             match catalog.object(oid) {
@@ -231,19 +236,29 @@ pub(in crate::commands) fn hold_named(ddl: &Ddl<'_>, named: &Named) -> Result<()
     }
 }
 
-/// 40001 if a function that a text names has got a namesake since the text was bound: the text might call that one.
-fn refuse_new_namesakes(before: &CatalogView, now: &Catalog, named: &Named) -> Result<()> {
-    if before.catalog().version() == now.version() {
+/// The row types whose columns a text may read: those in the types and rows that it names, and in the results of functions.
+fn row_types_of(view: &CatalogView, named: &Named) -> BTreeSet<Oid> {
+    let returns =
+        named.functions.iter().filter_map(|oid| view.catalog().function(*oid)).map(|function| function.returns);
+    let fields = named.fields.iter().map(|(row_type, _)| *row_type);
+    let found = named.types.iter().copied().chain(fields).chain(returns);
+    found.flat_map(|oid| row_types_in(view, oid)).collect()
+}
+
+/// 40001 if an expression might mean something else than when it was bound: a function that it names has got a namesake, or a row type
+/// has other columns.
+fn refuse_changed(before: &CatalogView, now: &CatalogView, named: &Named) -> Result<()> {
+    if before.catalog().version() == now.catalog().version() {
         return Ok(());
     }
-    let has_new = |oid: &&Oid| !namesakes(now, **oid).is_subset(&namesakes(before.catalog(), **oid));
-    match named.functions.iter().find(has_new) {
+    let has_new = |oid: &Oid| !namesakes(now.catalog(), *oid).is_subset(&namesakes(before.catalog(), *oid));
+    let has_changed = |oid: &Oid| types::composite_shape(before, *oid) != types::composite_shape(now, *oid);
+    let changed = named.functions.iter().copied().find(has_new);
+    match changed.or_else(|| row_types_of(before, named).into_iter().find(has_changed)) {
         None => Ok(()),
-        Some(function) => {
-            let message = format!(
-                "could not store an expression because of a concurrent change of {}",
-                describe(before, Node::Object(*function))
-            );
+        Some(oid) => {
+            let shown = describe(before, Node::Object(oid));
+            let message = format!("could not store an expression because of a concurrent change of {shown}");
             Err(Error::new(sqlstate::SERIALIZATION_FAILURE, message).hint("The transaction might succeed if retried."))
         }
     }

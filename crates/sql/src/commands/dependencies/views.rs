@@ -50,7 +50,7 @@ pub(super) fn use_of_view(ddl: &Ddl<'_>, view: &Arc<TableDef>) -> Result<Option<
 }
 
 /// The uses of a view whose query has been bound.
-pub(super) fn use_of_query(view: Oid, stored: &StoredQuery) -> ViewUse {
+pub(in crate::commands) fn use_of_query(view: Oid, stored: &StoredQuery) -> ViewUse {
     let (mut named, mut read) = (stored.named(), Read::default());
     if let Some(bound) = &stored.bound {
         walk(bound, &mut Vec::new(), &mut read);

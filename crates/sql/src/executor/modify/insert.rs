@@ -82,7 +82,7 @@ impl<'p> InsertRows<'p> {
         self.arena.reset();
         match &self.node.on_conflict {
             None => {
-                let datums = open.datums(&self.values, &self.arena)?;
+                let datums = open.datums(&self.values, &self.arena, run)?;
                 let engine = run.engine();
                 let keys = TableKeys::new(&open.kinds, open.expressions(), run);
                 let tid = engine.insert(&open.table, &datums, &keys)?;
@@ -206,7 +206,7 @@ fn insert_or_resolve<'p>(
     loop {
         let outcome = {
             let arena = Bump::new();
-            let datums = open.datums(values, &arena)?;
+            let datums = open.datums(values, &arena, run)?;
             let engine = run.engine();
             let keys = TableKeys::new(&open.kinds, open.expressions(), run);
             engine.insert_on_conflict(&open.table, &datums, &keys, arbiters)
@@ -287,7 +287,7 @@ fn insert_or_resolve<'p>(
         open.complete(&mut updated, run)?;
         let outcome = {
             let arena = Bump::new();
-            let datums = open.datums(&updated, &arena)?;
+            let datums = open.datums(&updated, &arena, run)?;
             let engine = run.engine();
             let keys = TableKeys::new(&open.kinds, open.expressions(), run);
             engine.update(&open.table, tid, &datums, &changed, &keys)?

@@ -47,7 +47,7 @@ impl<'p> OpenTarget<'p> {
             run.state.refuse_foreign_temporary(table.def.schema, "access")?;
         }
         let kinds = StorageKind::of_columns(&run.catalog, &table.def);
-        let row_columns = RowColumns::of(&run.catalog, &table.def, &kinds);
+        let row_columns = RowColumns::of(&table.def, &kinds);
         let foreign_keys = foreign_key::ForeignKeys::looked_at(&table.def, run.state);
         // Whatever is changed from here on on behalf of the action's triggers is none of it.
         let statement = run.state.action_of.take();
@@ -176,8 +176,8 @@ impl<'p> OpenTarget<'p> {
         (0..self.kinds.len()).collect()
     }
 
-    fn datums<'d>(&self, values: &'d [Value], arena: &'d Bump) -> Result<Datums<'d>> {
-        self.row_columns.check(values)?;
+    fn datums<'d>(&self, values: &'d [Value], arena: &'d Bump, run: &Run<'_, 'p>) -> Result<Datums<'d>> {
+        self.row_columns.check(values, &run.catalog)?;
         Ok(values.iter().zip(&self.kinds).map(|(value, kind)| kind.write(value, arena)).collect())
     }
 

@@ -99,7 +99,7 @@ impl<'p> UpdateRows<'p> {
                 open.complete(&mut updated, run)?;
                 self.arena.reset();
                 let outcome = {
-                    let datums = open.datums(&updated, &self.arena)?;
+                    let datums = open.datums(&updated, &self.arena, run)?;
                     let engine = run.engine();
                     let keys = TableKeys::new(&open.kinds, open.expressions(), run);
                     engine.update(&open.table, tid, &datums, changed, &keys)?
@@ -132,7 +132,7 @@ impl<'p> UpdateRows<'p> {
                 datums.resize(open.kinds.len(), Datum::Null);
                 for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
                     let column = assignment.column as usize;
-                    open.row_columns.check_one(column, value)?;
+                    open.row_columns.check_one(column, value, &run.catalog)?;
                     datums[column] = open.kinds[column].write(value, &self.arena);
                 }
                 let engine = run.engine();
