@@ -182,3 +182,25 @@ fn rows_that_are_older_than_their_type_are_not_stored() {
     assert_eq!(row.get::<_, String>(0), "(b,c){};(b,c){\"(b,c)\"}");
     server.stop();
 }
+
+/// Types whose rows are made of two rows of the type before: the number of fields doubles with each.
+#[test]
+fn tables_of_deeply_nested_types_are_written_without_looking_at_all_their_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["synchronous_commit=off"]);
+    let mut client = server.connect();
+    client.batch_execute("create type t0 as (a int)").unwrap();
+    for level in 1..60 {
+        let before = level - 1;
+        client.batch_execute(&format!("create type t{level} as (a t{before}, b t{before})")).unwrap();
+    }
+    client
+        .batch_execute(
+            "create table deep (id int, q t59, list t59[]); insert into deep values (1, null, null), (2, row(null, null), '{NULL}');
+             update deep set id = id + 1; alter type t0 add attribute b int; update deep set q = row(null, null)",
+        )
+        .unwrap();
+    let row = client.query_one("select count(*) from deep where q is null", &[]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), 2);
+    server.stop();
+}

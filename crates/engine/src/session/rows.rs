@@ -31,7 +31,7 @@ impl Session {
         self.entering(table, |scratch| self.insert_with(scratch, table, row, keys))
     }
 
-    /// Enters rows. If that fails they are undone, so that nobody has to look at their keys again.
+    /// Writes rows. If writing fails, their possible duplicates are forgotten, as the rows are undone.
     #[inline]
     fn entering<T>(&self, table: &Table, enter: impl FnOnce(&mut Scratch) -> Result<T>) -> Result<T> {
         self.begin_write(table)?;
@@ -171,8 +171,8 @@ impl Session {
         })
     }
 
-    /// The keys entered into `table` since the last call that other rows had, or may have had, in indexes whose uniqueness is looked at later.
-    /// Those of other tables may belong to a row whose keys are still being computed.
+    /// Takes the possible duplicates of `table` since the last call: keys that other rows have, or may have, in indexes whose uniqueness is
+    /// looked at later. Those of other tables stay, because their rows may not be complete yet.
     pub fn take_possible_duplicates(&self, table: &Table) -> Vec<PossibleDuplicate> {
         let is_of_table = |key: &mut PossibleDuplicate| table.indexes.iter().any(|index| index.def.oid == key.index);
         self.possible_duplicates.borrow_mut().extract_if(.., is_of_table).collect()

@@ -123,7 +123,7 @@ impl Stored {
         true
     }
 
-    /// The place of the field that was at `place` of a row of type `type_oid`. The field itself has not been dropped.
+    /// The place of the field that was at `place` of a row of type `type_oid`. Must not be called for a dropped field.
     pub(super) fn reshape_field(&self, type_oid: Oid, place: usize, changes: &[Reshaping]) -> usize {
         if under(&self.view, type_oid) == self.type_oid { place_after(place, changes) } else { place }
     }

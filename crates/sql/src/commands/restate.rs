@@ -49,8 +49,8 @@ pub(super) fn naming(ddl: &Ddl<'_>, renaming: &Renaming) -> Result<Restatement> 
     Ok(Restatement { expressions, queries })
 }
 
-/// The stored texts with rows of the type whose rows are about to change, as `changes` say. If columns are `dropped`, also the texts that
-/// name these: a view may list the columns of the table, or of functions that return such rows.
+/// Finds the stored texts that contain rows of a type, and changes these rows as the coming `changes` of the type say. If columns are
+/// `dropped`, texts that name these are found, too: a view may list the columns of the table, or of functions that return such rows.
 pub(super) fn with_rows(ddl: &Ddl<'_>, rows: &Stored, dropped: &[&str], changes: &[Reshaping]) -> Result<Restatement> {
     let renaming = match dropped.is_empty() {
         true => Renaming::of_rows(ddl, rows.type_oid()),
@@ -62,7 +62,7 @@ pub(super) fn with_rows(ddl: &Ddl<'_>, rows: &Stored, dropped: &[&str], changes:
     Ok(Restatement { expressions, queries })
 }
 
-/// The stored expressions that can be bound, among those that read rows of a type.
+/// The stored expressions that read rows of a type, without those that can't be bound now.
 pub(super) struct Readers(Vec<Place>);
 
 impl Readers {

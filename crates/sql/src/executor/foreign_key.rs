@@ -60,7 +60,7 @@ pub struct PendingCheck {
     pub number: u64,
     work: Work,
     is_deferred: bool,
-    /// Its statement has ended, so that it has its place among the deferred checks of the transaction.
+    /// The statement has ended: the check keeps its place in the queue of deferred checks.
     is_placed: bool,
 }
 
@@ -323,13 +323,13 @@ fn next_number(state: &SessionState) -> u64 {
     state.next_check.replace(state.next_check.get() + 1)
 }
 
-/// Where the checks that are numbered from `first` on begin.
+/// The index of the first check whose number is at least `first`.
 fn place_of(first: u64, checks: &[PendingCheck]) -> usize {
     checks.partition_point(|check| check.number < first)
 }
 
-/// Places the deferred checks of a statement that ends behind those of the statements that have ended before: statements that its triggers
-/// have run before their rows are among these.
+/// Moves the deferred checks of the statement that ends to the end of the queue. Statements that its triggers or functions ran have ended
+/// before it, so their checks come first.
 fn place_deferred(state: &SessionState, first: u64) {
     let mut pending = state.pending_checks.borrow_mut();
     let start = place_of(first, &pending);
