@@ -300,7 +300,8 @@ fn is_of_kind(function: &FunctionDef, kind: ObjectKind) -> bool {
     }
 }
 
-fn input_types(function: &FunctionDef) -> Vec<Oid> {
+/// The types of the arguments that a call gives.
+pub(super) fn input_types(function: &FunctionDef) -> Vec<Oid> {
     let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
     inputs.map(|argument| argument.type_oid).collect()
 }

@@ -9,7 +9,7 @@ use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Para
 use super::ddl::{CHANGE_LOCK, Ddl, without_position};
 use super::deparse::NoNames;
 use super::dependencies::signature;
-use super::drop::hold_function;
+use super::drop::{hold_function, input_types};
 use super::overloads::Callers;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
@@ -92,10 +92,6 @@ fn require_owner(ddl: &Ddl<'_>, old: &FunctionDef) -> Result<()> {
         }
         None => Err(Error::internal(format!("function {} is no subject of privileges", old.name))),
     }
-}
-
-fn input_types(function: &FunctionDef) -> Vec<Oid> {
-    function.arguments.iter().filter(|argument| argument.mode.is_input()).map(|argument| argument.type_oid).collect()
 }
 
 fn invalid(message: impl Into<String>) -> Error {

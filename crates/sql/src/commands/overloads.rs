@@ -5,6 +5,7 @@
 //! moves one, or gives one more defaults. Views need none of this: they keep the functions that they know.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use base::{Error, Oid, Result};
 use engine::catalog::{Catalog, FunctionDef};
@@ -26,7 +27,7 @@ impl Callers {
     /// Those of waiting for locks.
     pub fn find(ddl: &Ddl<'_>, schema: Oid, name: &str, changed: Option<&FunctionDef>) -> Result<Callers> {
         ddl.engine().lock_name(schema, name)?;
-        let is_other = |function: &&std::sync::Arc<FunctionDef>| changed.is_none_or(|own| own.oid != function.oid);
+        let is_other = |function: &&Arc<FunctionDef>| changed.is_none_or(|own| own.oid != function.oid);
         let mut functions: Vec<Oid> =
             ddl.catalog().functions_named(schema, name).filter(is_other).map(|function| function.oid).collect();
         if functions.is_empty() {
