@@ -158,7 +158,7 @@ fn rows_that_are_older_than_their_type_are_not_stored() {
         .unwrap();
     let block = |change: &str, statement: &str| {
         format!(
-            "do $$ declare v triple; begin v := row(7, 'b', 'c'); execute '{change}'; execute '{statement}' using v; end $$"
+            "do $$ declare v record; begin select row(7, 'b', 'c')::triple as q into v; execute '{change}'; execute '{statement}' using v.q; end $$"
         )
     };
     for change in ["alter type triple drop attribute a", "alter type triple add attribute d int"] {

@@ -92,6 +92,9 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
     compiled.returns_set = function.returns_set;
     compiled.is_volatile = function.volatility == engine::catalog::Volatility::Volatile;
     compiled.shape = result_shape(function, &compiled, catalog);
+    if compiled.shape.is_some() {
+        compiled.row_types_version = Some(catalog.catalog().version());
+    }
     Ok(compiled)
 }
 
@@ -125,6 +128,7 @@ fn finish(mut parser: Parser<'_>, signature: Arc<str>, more: impl FnOnce(&mut Pa
     let found = parser.declare("found", VariableKind::Scalar(SqlType::BOOL));
     more(&mut parser);
     let body = parser.function_body()?;
+    let row_types_version = super::row_types::has_any(&parser.variables).then(|| parser.catalog.catalog().version());
     Ok(Function {
         signature,
         scopes: parser.scopes,
@@ -138,6 +142,7 @@ fn finish(mut parser: Parser<'_>, signature: Arc<str>, more: impl FnOnce(&mut Pa
         result: SqlType::new(oids::VOID),
         returns_set: false,
         shape: None,
+        row_types_version,
         is_volatile: true,
     })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 
+use super::row_types::{ChangedTypes, as_type_is_now};
 use super::tree::{Function, VariableKind};
 use crate::executor::{RowStore, Run};
 use crate::plan::VirtualTable;
@@ -22,6 +23,8 @@ pub struct Frame<'f> {
     pub transition_tables: Option<(Oid, Arc<[Arc<VirtualTable>]>)>,
     /// The types of variables that have those of their values.
     pub taken_types: Vec<(usize, SqlType)>,
+    /// The row types that have changed since the function was compiled.
+    pub changed_types: ChangedTypes,
     /// The columns that the caller lists for the record or records that are returned.
     pub expected_columns: Option<Arc<[(String, SqlType)]>>,
     /// Rows gathered by RETURN NEXT and RETURN QUERY, each a row of one value.
@@ -50,6 +53,7 @@ impl<'f> Frame<'f> {
             trigger_rows: None,
             transition_tables: None,
             taken_types: Vec::new(),
+            changed_types: ChangedTypes::since(function.row_types_version),
             expected_columns: None,
             rows: RowStore::default(),
             row_count: Cell::new(0),
@@ -111,9 +115,9 @@ impl<'f> Frame<'f> {
     }
 
     /// The columns that a record has whatever it holds.
-    fn shape_of(&self, record: usize) -> Option<&Arc<RecordShape>> {
+    pub(super) fn shape_of(&self, record: usize) -> Option<&Arc<RecordShape>> {
         if let VariableKind::Record(Some(shape)) = &self.function.variables[record].kind {
-            return Some(shape);
+            return Some(self.changed_types.of_variable(record).unwrap_or(shape));
         }
         let (shape, places) = self.trigger_rows.as_ref()?;
         places.contains(&record).then_some(shape)
@@ -180,8 +184,10 @@ impl<'f> Frame<'f> {
                 self.values[place] = value;
                 Ok(())
             }
-            VariableKind::Record(shape) => {
-                self.values[place] = match (value, shape) {
+            VariableKind::Record(declared) => {
+                self.follow_row_types(run);
+                let shape = declared.as_ref().and_then(|_| self.shape_of(place));
+                let value = match (value, shape) {
                     (Value::Null, Some(_)) => Value::Null,
                     (Value::Record(record), Some(shape)) => fit_record(&record, shape, run)?,
                     (value @ (Value::Record(_) | Value::Null), None) => value,
@@ -197,6 +203,7 @@ impl<'f> Frame<'f> {
                         ));
                     }
                 };
+                self.values[place] = value;
                 Ok(())
             }
             VariableKind::Row(places) => {
@@ -234,6 +241,7 @@ impl<'f> Frame<'f> {
         if let VariableKind::Field { record: outer, field: inner } = &self.function.variables[record].kind {
             return self.assign_inner_field((*outer, inner), record, field, (value, sql_type), run);
         }
+        self.follow_row_types(run);
         self.field(record, field)?;
         if let (Value::Null, Some(shape)) = (&self.values[record], self.shape_of(record)) {
             self.values[record] = null_row(shape);
@@ -342,6 +350,11 @@ pub(super) fn null_row(shape: &Arc<RecordShape>) -> Value {
 pub fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<'_, '_>) -> Result<Value> {
     if Arc::ptr_eq(&record.shape, shape) {
         return Ok(Value::Record(Arc::new(record.clone())));
+    }
+    if record.shape.type_oid == shape.type_oid
+        && let Some(fields) = as_type_is_now(record, shape)
+    {
+        return Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })));
     }
     let mut fields = Vec::with_capacity(shape.fields.len());
     for (number, (_, target)) in shape.fields.iter().enumerate() {

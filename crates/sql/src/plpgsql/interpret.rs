@@ -201,6 +201,7 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
         if frame.may_end_transaction {
             super::transaction::ensure_snapshot(&statement.kind, run)?;
         }
+        frame.follow_row_types(run);
         match run_one(&statement.kind, frame, run)? {
             Flow::Next => {}
             flow => {
@@ -414,7 +415,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Return { value } => {
             let (value, sql_type) = returned(value.as_ref(), frame, run)?;
-            let is_row = frame.function.shape.is_some() || frame.function.result.oid == oids::RECORD;
+            let is_row = frame.result_shape().is_some() || frame.function.result.oid == oids::RECORD;
             if is_row && !frame.function.returns_set && !matches!(value, Value::Null | Value::Record(_)) {
                 return Err(not_composite());
             }
@@ -429,8 +430,8 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 },
                 Some(_) => returned(value.as_ref(), frame, run)?,
             };
-            let value = match (frame.function.shape.clone(), value, given) {
-                (Some(shape), Value::Record(record), _) => as_result(&record, &shape, run)?,
+            let value = match (frame.result_shape().cloned(), value, given) {
+                (Some(shape), Value::Record(record), _) => super::row_types::as_result(&record, &shape, run)?,
                 (Some(shape), Value::Null, _) => super::frame::null_row(&shape),
                 (Some(_), _, Some(given)) if is_variable(given) => {
                     let message = "wrong result type supplied in RETURN NEXT";
@@ -566,31 +567,6 @@ fn is_variable(expression: &Expression) -> bool {
     super::tokens::is_name(&expression.text) && expression.text.chars().all(is_word)
 }
 
-/// A record as a row of the function's result: of that type, or of as many fields of the same types.
-///
-/// # Errors
-/// 42804
-pub(super) fn as_result(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<'_, '_>) -> Result<Value> {
-    if record.shape.type_oid != shape.type_oid || shape.type_oid == oids::RECORD {
-        let message = "returned record type does not match expected record type";
-        if let Some((number, _)) = record
-            .shape
-            .fields
-            .iter()
-            .zip(&shape.fields)
-            .enumerate()
-            .find(|(_, ((_, given), (_, wanted)))| given.oid == oids::UNKNOWN && wanted.oid != oids::UNKNOWN)
-        {
-            let wanted = types::format_type_name(&run.catalog, shape.fields[number].1.oid);
-            let place = number + 1;
-            let detail = format!("Returned type unknown does not match expected type {wanted} in column {place}.");
-            return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message).detail(detail));
-        }
-        check_columns(message, &record.shape.fields, &shape.fields, &run.catalog)?;
-    }
-    super::frame::fit_record(record, shape, run)
-}
-
 /// What RETURN names.
 fn returned(value: Option<&Expression>, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Value, SqlType)> {
     match value {
@@ -601,7 +577,7 @@ fn returned(value: Option<&Expression>, frame: &mut Frame<'_>, run: &mut Run<'_,
 
 /// The row of OUT parameters.
 pub fn outputs(frame: &Frame<'_>) -> Value {
-    match (&frame.function.shape, frame.function.outputs.as_slice()) {
+    match (frame.result_shape(), frame.function.outputs.as_slice()) {
         (_, [one]) => frame.values[*one].clone(),
         (Some(shape), outputs) => {
             let fields = outputs.iter().map(|place| frame.values[*place].clone()).collect();
@@ -614,7 +590,7 @@ pub fn outputs(frame: &Frame<'_>) -> Value {
 /// Whether the columns of RETURN QUERY are those of the function's result.
 fn check_result(columns: &Columns, frame: &Frame<'_>, catalog: &CatalogView) -> Result<()> {
     let result = [(String::new(), frame.function.result)];
-    let wanted = match &frame.function.shape {
+    let wanted = match frame.result_shape() {
         Some(shape) => shape.fields.as_slice(),
         None if frame.function.result.oid == oids::RECORD => frame.expected_columns.as_deref().unwrap_or(columns),
         None if types::is_polymorphic(frame.function.result.oid) => return Ok(()),
@@ -635,7 +611,7 @@ pub(super) fn check_record(value: &Value, frame: &Frame<'_>, run: &Run<'_, '_>) 
     }
 }
 
-fn check_columns(
+pub(super) fn check_columns(
     message: &str,
     given: &[(String, SqlType)],
     wanted: &[(String, SqlType)],
@@ -670,7 +646,7 @@ fn result_row(
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Value> {
-    let Some(shape) = &frame.function.shape else {
+    let Some(shape) = frame.result_shape() else {
         if frame.function.result.oid == oids::RECORD {
             let shape = RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() };
             return Ok(Value::Record(Arc::new(RecordValue { shape: Arc::new(shape), fields: row })));

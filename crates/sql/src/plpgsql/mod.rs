@@ -13,6 +13,7 @@ mod parse;
 mod raise;
 mod records;
 mod returns;
+mod row_types;
 mod statements;
 mod tokens;
 mod transaction;
@@ -294,8 +295,7 @@ fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool)
     }
     let version = state.engine().catalog_version();
     let compiled = compile::compile(function, is_trigger, &state.catalog())?;
-    let has_rows = compiled.shape.is_some()
-        || compiled.variables.iter().any(|variable| matches!(variable.kind, tree::VariableKind::Record(Some(_))));
+    let has_rows = compiled.row_types_version.is_some();
     let made = Arc::new(Compiled {
         definition: Arc::clone(function),
         function: compiled,
@@ -340,10 +340,10 @@ fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>)
     }
     let value = match flow {
         _ if !function.outputs.is_empty() => outputs(&frame),
-        Flow::Return(value, sql_type) => match (&function.shape, function.result.oid) {
+        Flow::Return(value, sql_type) => match (frame.result_shape(), function.result.oid) {
             (_, oids::VOID) => Value::Void,
             (Some(shape), _) => match value {
-                Value::Record(record) => interpret::as_result(&record, shape, run).map_err(|error| {
+                Value::Record(record) => row_types::as_result(&record, shape, run).map_err(|error| {
                     error.context(format!(
                         "PL/pgSQL function {} while casting return value to function's return type",
                         function.signature
