@@ -159,3 +159,65 @@ fn a_client_that_reads_nothing_holds_up_nobody_else() {
     assert_eq!(server.connect().query_one(count, &[]).unwrap().get::<_, i64>(0), rounds);
     server.stop();
 }
+
+/// What a server answers to a statement that is parsed while another transaction changes the table that it names, and the rows there are then.
+fn parsed_in_a_wait(socket: &std::path::Path, url: &str, change: &str, ask: fn(&mut Session) -> String) -> String {
+    let [mut changing, mut watcher] = [0; 2].map(|_| connect(url));
+    watcher
+        .batch_execute(
+            "drop table if exists parsed; create table parsed (a int, b text); insert into parsed values (7, 'q')",
+        )
+        .unwrap();
+    changing.batch_execute(&format!("begin; {change}")).unwrap();
+    let mut asking = Session::connect(socket, "postgres");
+    asking.show_details();
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(move || ask(&mut asking));
+        wait_for_waiters(&mut watcher, 1);
+        changing.batch_execute("commit").unwrap();
+        let rows = Session::connect(socket, "postgres");
+        let mut answer = answer.join().unwrap();
+        answer.push_str(&{ rows }.simple("select * from parsed order by 1"));
+        answer
+    })
+}
+
+#[test]
+fn a_statement_is_parsed_when_its_tables_are_as_they_stay_for_its_transaction() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let asked: [fn(&mut Session) -> String; 8] = [
+        |session| session.extended_with("insert into parsed (a) values ($1)", &["05"]),
+        |session| session.extended_with("update parsed set a = $1 where b = $2", &["05", "q"]),
+        |session| session.extended_with("delete from parsed where a = $1", &["07"]),
+        |session| session.extended("select * from parsed"),
+        |session| session.describe("select a, b from parsed where a = $1"),
+        |session| session.bind("", "select a from parsed"),
+        |session| {
+            let prepared = session.prepare("named", "insert into parsed (a) values ($1)");
+            prepared + &session.run_prepared_with("named", &[Some("05")])
+        },
+        |session| {
+            let prepared = session.simple("prepare p as insert into parsed (a) values ($1)");
+            prepared + &session.simple("execute p ('05')")
+        },
+    ];
+    let changes = [
+        "alter table parsed alter a type text",
+        "alter table parsed alter a type numeric(6,2)",
+        "alter table parsed drop column a",
+        "alter table parsed add column c int default 3",
+        "alter table parsed rename to other; alter table other rename to parsed",
+        "drop table parsed; create table parsed (a date, b text)",
+    ];
+    for change in changes {
+        for ask in asked {
+            let expected = parsed_in_a_wait(&reference.socket(), &reference.url(), change, ask);
+            let found = parsed_in_a_wait(&server.socket(), &server.url(), change, ask);
+            assert_eq!(found, expected, "{change}");
+        }
+    }
+    server.stop();
+}

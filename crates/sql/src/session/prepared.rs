@@ -8,6 +8,7 @@ use base::{Error, Oid, Result, sqlstate};
 use sync::Mutex;
 
 use super::plan_cache::{Key, Planned};
+use super::relation_locks::RelationLocks;
 use super::state::SessionState;
 use crate::binder::{Parameters, PlannerSettings};
 use crate::plan::StatementKind;
@@ -111,16 +112,7 @@ impl Prepared {
             counts: PlanCounts::default(),
         };
         if prepared.tree.is_some() {
-            let planned = match prepared.plan(state) {
-                // PREPARE binds the statement only. A failing constant is an error of EXECUTE, as is the lack of an arbiter for ON CONFLICT.
-                Err(error)
-                    if from_sql && error.sqlstate().class() == "22"
-                        || error.sqlstate() == sqlstate::INVALID_COLUMN_REFERENCE =>
-                {
-                    prepared.plan_roughly(state)?
-                }
-                planned => planned?,
-            };
+            let planned = prepared.plan_under_locks(state)?;
             // A utility statement uses none of those that it was given types for.
             let unknown = planned.statement.parameters.iter().position(|sql_type| sql_type.oid == oids::UNKNOWN);
             if let (Some(index), false) = (unknown, from_sql) {
@@ -129,6 +121,29 @@ impl Prepared {
             }
         }
         Ok(prepared)
+    }
+
+    /// The first plan, made under its relation locks, which are kept until the transaction ends. So what the types of parameters and columns
+    /// are inferred from does not change before the statement runs in this transaction.
+    fn plan_under_locks(&self, state: &SessionState) -> Result<Arc<Planned>> {
+        let mut locks = RelationLocks::default();
+        loop {
+            let planned = match self.plan(state) {
+                // PREPARE binds the statement only. A failing constant is an error of EXECUTE, as is the lack of an arbiter for ON CONFLICT.
+                Err(error)
+                    if self.from_sql && error.sqlstate().class() == "22"
+                        || error.sqlstate() == sqlstate::INVALID_COLUMN_REFERENCE =>
+                {
+                    self.plan_roughly(state)?
+                }
+                planned => planned?,
+            };
+            if locks.take_to_prepare(state, &planned)? {
+                return Ok(planned);
+            }
+            // Nobody has been told yet what was inferred before the wait.
+            *self.last.lock() = LastPlan::default();
+        }
     }
 
     /// A plan in which constants that can't be computed are left as they are: they are errors where a row reaches them.

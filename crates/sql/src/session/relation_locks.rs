@@ -25,8 +25,16 @@ impl RelationLocks {
     /// # Errors
     /// 42501 and its kin for who may not run it; those of waiting for locks.
     pub(crate) fn take(&mut self, state: &SessionState, planned: &Planned) -> Result<bool> {
+        state.require_all(&planned.statement.access)?;
+        self.take_to_prepare(state, planned)
+    }
+
+    /// The same for a statement that is only prepared: permissions are looked at when it runs.
+    ///
+    /// # Errors
+    /// Those of waiting for locks.
+    pub(crate) fn take_to_prepare(&mut self, state: &SessionState, planned: &Planned) -> Result<bool> {
         let statement = &planned.statement;
-        state.require_all(&statement.access)?;
         for (oid, mode) in statement.locks.iter() {
             state.engine().lock_relation(*oid, *mode, WaitPolicy::Block)?;
         }
