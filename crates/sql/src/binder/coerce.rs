@@ -113,10 +113,21 @@ impl Binder<'_, '_> {
             return if fits { Ok(expr) } else { Err(self.cannot_cast(from, target.oid, location)) };
         }
         match self.try_coerce(expr, target, CastContext::Explicit, location)? {
-            Some(expr) if expr.sql_type.oid == target.oid => Ok(Expr { sql_type: target, ..expr }),
+            Some(expr) if expr.sql_type.oid == target.oid => Ok(self.without_modifier(expr, target, location)),
             Some(expr) => Ok(expr),
             None => Err(self.cannot_cast(from, target.oid, location)),
         }
+    }
+
+    /// `expr`, which has the type's number, as `target`. A cast that takes a modifier away was written, and a stored text keeps it.
+    fn without_modifier(&self, expr: Expr, target: SqlType, location: Location) -> Expr {
+        let loses_one = target.typmod < 0 && expr.sql_type.typmod >= 0 && target.oid != oids::UNKNOWN;
+        let is_value = expr.as_constant().is_some_and(|value| !value.is_null());
+        if !loses_one || is_value || !self.keeps_casts() {
+            return Expr { sql_type: target, ..expr };
+        }
+        let cast = Cast::relabeling(expr.sql_type, target);
+        Expr::new(ExprKind::Cast(Box::new(CastExpr { input: expr, cast, location })), target)
     }
 
     pub(super) fn cannot_cast(&self, from: Oid, to: Oid, location: Location) -> Error {
@@ -155,10 +166,10 @@ impl Binder<'_, '_> {
 
     /// `input` through `cast`. Where values pass unchanged only the type changes.
     fn cast_expr(&self, input: Expr, cast: Cast, target: SqlType, location: Location) -> Expr {
-        // Of a constant and of a cast it has to be known later which type they had: they are shown with it. A query that is stored keeps
+        // Of a constant and of a cast it has to be known later which type they had: they are shown with it. What is stored keeps
         // every cast that was written.
         let is_kept = matches!(input.kind, ExprKind::Constant(_) | ExprKind::Cast(_))
-            || cast.context == CastContext::Explicit && self.keeps_words();
+            || cast.context == CastContext::Explicit && self.keeps_casts();
         if cast.is_noop() && !(is_kept && input.sql_type.oid != target.oid) {
             return Expr { sql_type: target, ..input };
         }

@@ -60,6 +60,7 @@ pub fn definition_expression(
 ) -> Result<Expr> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);
+    binder.is_definition = true;
     let bound = binder.definition_expression(table, expr, used_for);
     binder.hand_on_needed();
     bound

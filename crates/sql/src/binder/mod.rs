@@ -345,6 +345,7 @@ pub fn scalar(
 /// Whatever binding raises; 42804 if it is no boolean.
 pub fn domain_check(expr: &tree::Expr, context: &mut BindContext<'_>, parameters: &mut Parameters) -> Result<Expr> {
     let mut binder = Binder::new(context, parameters);
+    binder.is_definition = true;
     binder.scopes.push(Scope::new(scope::Place::CheckConstraint));
     binder.condition(expr, "CHECK")
 }
@@ -370,6 +371,8 @@ pub(crate) struct Binder<'c, 'a> {
     stored_query_of: Option<Arc<TableDef>>,
     /// How many COLLATE clauses have been bound.
     collate_clauses: u32,
+    /// What is being bound is an expression of a definition, whose text is stored.
+    is_definition: bool,
 }
 
 impl<'c, 'a> Binder<'c, 'a> {
@@ -393,6 +396,7 @@ impl<'c, 'a> Binder<'c, 'a> {
             views: Vec::new(),
             text_is_foreign: false,
             collate_clauses: 0,
+            is_definition: false,
         }
     }
 
@@ -409,6 +413,11 @@ impl<'c, 'a> Binder<'c, 'a> {
     /// Whether the bound form is for a text that will be stored: it keeps what was written, where it could be made simpler.
     fn keeps_words(&self) -> bool {
         self.context.resolved.is_some()
+    }
+
+    /// Whether a cast that was written is kept even where values pass unchanged.
+    fn keeps_casts(&self) -> bool {
+        self.is_definition || self.keeps_words()
     }
 
     /// Takes down what something in the text stands for.

@@ -30,6 +30,7 @@ pub fn trigger_condition(
 ) -> Result<Expr> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);
+    binder.is_definition = true;
     let bound = binder.new_trigger_condition(table, expr, def)?;
     let width = table.columns.len() as u32;
     let reads = |from: u32, to: u32| {

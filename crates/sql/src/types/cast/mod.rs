@@ -109,6 +109,11 @@ impl Cast {
         Cast { source: ty, target: ty, context: CastContext::Implicit, steps: Vec::new() }
     }
 
+    /// The conversion, written as such, between modifiers of one type that leaves values as they are.
+    pub fn relabeling(source: SqlType, target: SqlType) -> Cast {
+        Cast { source, target, context: CastContext::Explicit, steps: Vec::new() }
+    }
+
     /// The conversion from `source` to `target`, including the target's modifier; `None` if there is none in this context.
     /// From `unknown`, any target is reached through its input function.
     pub fn find(catalog: &dyn CatalogLookup, source: SqlType, target: SqlType, context: CastContext) -> Option<Cast> {
