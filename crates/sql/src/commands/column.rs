@@ -8,7 +8,6 @@ use engine::catalog::{ColumnDef, ColumnProperties, Identity, SequenceDef, TableD
 use super::ddl::Ddl;
 use super::deparse::{NoNames, TableNames};
 use super::index::is_system_column;
-use super::volatility::volatility;
 use super::{properties, sequence};
 use crate::binder::{DefinitionUse, expression_columns, has_whole_row};
 use crate::plan::{Expr, ExprKind};
@@ -315,7 +314,7 @@ pub(super) fn generated_text(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize,
             .detail("A generated column cannot reference another generated column.");
         return Err(ddl.at(error, expr.location));
     }
-    if volatility(&bound) != Volatility::Immutable {
+    if ddl.planned_volatility(&bound)? != Volatility::Immutable {
         return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
     }
     ddl.to_store(&bound, &TableNames(table))

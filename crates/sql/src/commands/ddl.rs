@@ -13,6 +13,7 @@ use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
+use super::volatility::volatility;
 use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type, named_type};
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
 use crate::catalogs::{DATABASE_OID, class};
@@ -20,11 +21,12 @@ use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;
 use crate::plan::Expr;
+use crate::planner::Inlining;
 use crate::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, new_run};
 use crate::tree::{self, Location, Name, QualifiedName, RoleName, Statement, TablePersistence, TypeName};
-use crate::types::SqlType;
+use crate::types::{SqlType, Volatility};
 
 /// The lock on an object whose description or privileges change.
 pub(super) const CHANGE_LOCK: LockMode = LockMode::ShareUpdateExclusive;
@@ -267,6 +269,17 @@ impl<'a> Ddl<'a> {
         self.state.require_schemas(&needed)?;
         self.note_needed(needed);
         Ok(result)
+    }
+
+    /// How much an expression's value may change, after constants in it have been computed and functions in SQL have become part of it.
+    ///
+    /// # Errors
+    /// Those of constants that can't be computed.
+    pub fn planned_volatility(&self, expr: &Expr) -> Result<Volatility> {
+        let mut planned = expr.clone();
+        Environment::new(self.state, &self.view())
+            .bind(self.text, |context| crate::planner::fold(&mut planned, context, &mut Inlining::default()))?;
+        Ok(volatility(&planned))
     }
 
     /// Binds an expression of a definition that is stored as `text`.

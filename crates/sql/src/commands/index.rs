@@ -10,7 +10,6 @@ use super::ddl::{Ddl, Found, system_refusal};
 use super::deparse::TableNames;
 use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
-use super::volatility::volatility;
 use super::{create_table, names, properties, validate};
 use crate::binder::{DefinitionUse, expression_columns, has_whole_row, table_expressions};
 use crate::catalogs::user_types::is_composite_type;
@@ -87,7 +86,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
     }
     if let Some(filter) = &create.filter {
         let predicate = ddl.expression(Some(&table), filter, DefinitionUse::IndexPredicate)?;
-        if volatility(&predicate) != Volatility::Immutable {
+        if ddl.planned_volatility(&predicate)? != Volatility::Immutable {
             return Err(Error::new(
                 sqlstate::INVALID_OBJECT_DEFINITION,
                 "functions in index predicate must be marked IMMUTABLE",
@@ -150,7 +149,7 @@ fn key_of(
                 key.column = Some(*slot as usize);
                 (bound.sql_type, None)
             } else {
-                if volatility(&bound) != Volatility::Immutable {
+                if ddl.planned_volatility(&bound)? != Volatility::Immutable {
                     return Err(Error::new(
                         sqlstate::INVALID_OBJECT_DEFINITION,
                         "functions in index expression must be marked IMMUTABLE",
