@@ -319,7 +319,7 @@ fn refuse_readers(ddl: &Ddl<'_>, composite: &Composite, column: &str) -> Result<
 
 /// 0A000 if a table's rows hold values of the type.
 fn refuse_if_used(ddl: &Ddl<'_>, composite: &Composite) -> Result<()> {
-    match storing_column(ddl, composite.def.oid) {
+    match storing_column(ddl, composite.def.oid)? {
         None => Ok(()),
         Some(column) => {
             let name = &composite.def.name;

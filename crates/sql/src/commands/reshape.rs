@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result};
 use engine::LockMode;
-use engine::catalog::{Catalog, Object, TableDef};
+use engine::catalog::TableDef;
 
 use super::ddl::Ddl;
 use super::rewrite::rewrite;
+use super::user_type::users_of_type;
 use crate::binder::for_each_inner_mut;
-use crate::catalogs::user_types::{array_of, element_of_array};
+use crate::catalogs::user_types::element_of_array;
 use crate::plan::{Expr, ExprKind};
 use crate::session::CatalogView;
 use crate::types::context::UserTypeKind;
@@ -242,46 +243,35 @@ fn holds(view: &CatalogView, oid: Oid, wanted: Oid) -> bool {
     row_types_in(view, oid).contains(&wanted)
 }
 
-/// The column that stores a row type, as messages name it: `t.c`. What PostgreSQL would come upon first: arrays before what has the
-/// type itself, and of these the oldest.
-pub(super) fn storing_column(ddl: &Ddl<'_>, type_oid: Oid) -> Option<String> {
-    /// `seen`: the types that have been looked at, of which one might have another in it in a circle.
-    fn user(view: &CatalogView, catalog: &Catalog, wanted: Oid, seen: &mut Vec<Oid>) -> Option<String> {
-        if seen.contains(&wanted) {
-            return None;
-        }
-        seen.push(wanted);
-        if element_of_array(wanted).is_none()
-            && let Some(found) = user(view, catalog, array_of(wanted), seen)
-        {
-            return Some(found);
-        }
-        let mut tables_and_types: Vec<Oid> = catalog.objects().map(Object::oid).collect();
-        tables_and_types.sort();
-        tables_and_types.into_iter().find_map(|oid| match catalog.object(oid)? {
-            Object::Table(table) => {
-                let column = table.columns.iter().find(|column| !column.dropped && column.type_oid == wanted)?;
-                match table.kind.has_storage() {
-                    true => Some(format!("{}.{}", table.name, column.name)),
-                    false => user(view, catalog, oid, seen),
-                }
-            }
-            Object::Custom(_) => match &view.user_type(oid)?.kind {
-                UserTypeKind::Domain(base) if base.oid == wanted => user(view, catalog, oid, seen),
-                UserTypeKind::Composite(shape) if shape.fields.iter().any(|(_, field)| field.oid == wanted) => {
-                    user(view, catalog, oid, seen)
-                }
-                _ => None,
-            },
-            _ => None,
-        })
+/// The column that stores values of a type, or values that have such in them, as messages name it: `t.c`. It is what PostgreSQL would come
+/// upon first.
+pub(super) fn storing_column(ddl: &Ddl<'_>, type_oid: Oid) -> Result<Option<String>> {
+    column_storing(ddl, type_oid, &mut Vec::new())
+}
+
+/// `seen`: the types that have been looked at, of which one might have another in it in a circle.
+fn column_storing(ddl: &Ddl<'_>, wanted: Oid, seen: &mut Vec<Oid>) -> Result<Option<String>> {
+    sync::yield_point()?;
+    if seen.contains(&wanted) {
+        return Ok(None);
     }
-    user(&ddl.view(), &ddl.catalog(), type_oid, &mut Vec::new())
+    seen.push(wanted);
+    for (user, place) in users_of_type(ddl, wanted)? {
+        if let (Some(table), Some(place)) = (ddl.catalog().table(user), place)
+            && table.kind.has_storage()
+        {
+            return Ok(Some(format!("{}.{}", table.name, table.columns[place].name)));
+        }
+        if let Some(found) = column_storing(ddl, user, seen)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// 0A000 if a table stores rows of this table's row type.
 pub(super) fn refuse_stored_rows(ddl: &Ddl<'_>, table: &TableDef) -> Result<()> {
-    match storing_column(ddl, table.oid) {
+    match storing_column(ddl, table.oid)? {
         None => Ok(()),
         Some(column) => {
             let name = &table.name;

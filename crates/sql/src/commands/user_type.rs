@@ -10,11 +10,13 @@ use engine::catalog::{CustomDef, Object, RelationKind};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
-use super::dependencies::Renaming;
+use super::dependencies::{Renaming, WantedUses, uses_of_expressions};
 use super::names::type_constraint_name;
 use super::properties;
+use super::reshape::storing_column;
 use super::restate::naming;
 use crate::binder::DefinitionUse;
+use crate::catalogs::class;
 use crate::catalogs::user_types::{self, DomainCheck, TYPE_CLASS, TypeBody};
 use crate::executor::evaluate;
 use crate::plan::{Expr, ExprKind};
@@ -491,7 +493,7 @@ enum Asked {
 /// other values that are stored.
 fn validate(ddl: &mut Ddl<'_>, domain: &CustomDef, asked: &Asked) -> Result<()> {
     let mut columns = Vec::new();
-    columns_of_domain(ddl, domain.oid, &mut columns)?;
+    columns_of_domain(ddl, domain.oid, &mut Vec::new(), &mut columns)?;
     for (table, place) in columns {
         ddl.lock(table, LockMode::Share)?;
         let open = ddl.open(table)?;
@@ -534,32 +536,45 @@ fn move_column(expr: &mut Expr, place: u32) {
     expr.for_each_child_mut(&mut |child| move_column(child, place));
 }
 
-/// The direct users of a type, the oldest first: types, and tables with their columns.
-fn users_of_type(ddl: &Ddl<'_>, used: Oid) -> Vec<(Oid, Option<usize>)> {
+/// The direct users of a type: types, and tables with their columns. Its array comes first, then the oldest. As in PostgreSQL, a domain
+/// whose default names the type is taken for one that is made of it.
+pub(super) fn users_of_type(ddl: &Ddl<'_>, used: Oid) -> Result<Vec<(Oid, Option<usize>)>> {
     let catalog = ddl.catalog();
+    let element = user_types::element_of_array(used);
     let mut users: Vec<(Oid, Option<usize>)> =
         made_of(&catalog, |oid| oid == used).into_iter().map(|made| (made, None)).collect();
+    let in_defaults = WantedUses { class: Some(class::TYPE), object: None, used: Some(element.unwrap_or(used)) };
+    let naming = uses_of_expressions(ddl, in_defaults)?.into_iter().filter(|found| found.named.types.contains(&used));
+    users.extend(naming.map(|found| (found.object, None)));
     for table in catalog.tables() {
         let of_type = |column: &engine::catalog::ColumnDef| !column.dropped && column.type_oid == used;
         let columns = table.columns.iter().enumerate().filter(|(_, column)| of_type(column));
         users.extend(columns.map(|(place, _)| (table.oid, Some(place))));
     }
     users.sort_unstable();
-    if user_types::element_of_array(used).is_none() {
+    users.dedup();
+    if element.is_none() {
         users.insert(0, (user_types::array_of(used), None));
     }
-    users
+    Ok(users)
 }
 
-/// The columns of a domain, and of domains over it, in tables.
-fn columns_of_domain(ddl: &Ddl<'_>, domain: Oid, found: &mut Vec<(Oid, usize)>) -> Result<()> {
+/// The columns of a domain, and of domains over it, in tables. `around` are the domains that have led here.
+///
+/// # Errors
+/// 0A000 as [`refuse_stored_parts`]; 54001 for a domain that leads to itself.
+fn columns_of_domain(ddl: &Ddl<'_>, domain: Oid, around: &mut Vec<Oid>, found: &mut Vec<(Oid, usize)>) -> Result<()> {
     sync::yield_point()?;
+    if around.contains(&domain) {
+        return Err(crate::parser::too_deep());
+    }
+    around.push(domain);
     let catalog = ddl.catalog();
-    for (user, place) in users_of_type(ddl, domain) {
+    for (user, place) in users_of_type(ddl, domain)? {
         let Some(place) = place else {
             let made = catalog.customs(TYPE_CLASS).find(|custom| custom.oid == user);
             match made.map(|custom| body_of(custom)).transpose()? {
-                Some(TypeBody::Domain { .. }) => columns_of_domain(ddl, user, found)?,
+                Some(TypeBody::Domain { .. }) => columns_of_domain(ddl, user, around, found)?,
                 _ => refuse_stored_parts(ddl, user, domain)?,
             }
             continue;
@@ -570,25 +585,15 @@ fn columns_of_domain(ddl: &Ddl<'_>, domain: Oid, found: &mut Vec<(Oid, usize)>) 
             found.push((user, place));
         }
     }
+    around.pop();
     Ok(())
 }
 
 /// 0A000 if a column holds values of a type that has values of `domain` within.
 fn refuse_stored_parts(ddl: &Ddl<'_>, container: Oid, domain: Oid) -> Result<()> {
-    sync::yield_point()?;
-    let catalog = ddl.catalog();
-    for (user, place) in users_of_type(ddl, container) {
-        let table = catalog.table(user).filter(|table| table.kind != RelationKind::View);
-        let (Some(table), Some(place)) = (table, place) else {
-            refuse_stored_parts(ddl, user, domain)?;
-            continue;
-        };
-        let shown = types::format_type_name(&ddl.view(), domain);
-        let column = &table.columns[place].name;
-        let message = format!("cannot alter type \"{shown}\" because column \"{}.{column}\" uses it", table.name);
-        return Err(Error::unsupported(message));
-    }
-    Ok(())
+    let Some(column) = storing_column(ddl, container)? else { return Ok(()) };
+    let shown = types::format_type_name(&ddl.view(), domain);
+    Err(Error::unsupported(format!("cannot alter type \"{shown}\" because column \"{column}\" uses it")))
 }
 
 /// COMMENT ON TYPE, COMMENT ON DOMAIN

@@ -71,7 +71,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     let is_of_domain = of_domain.is_some();
     filling = filling.or(of_domain);
     let stored = Stored::of(ddl, oid)?;
-    if filling.is_some() && !stored.is_empty() {
+    if filling.is_some() {
         refuse_stored_rows(ddl, &old)?;
     }
     let column = &new.columns[place];
