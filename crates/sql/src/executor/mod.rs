@@ -160,7 +160,7 @@ impl<'p> Locals<'p> {
             kept_rows: Vec::new(),
             affected_rows: 0,
             measurements: None,
-            unpopulated: None,
+            unpopulated: statement.unpopulated.as_deref().map(|view| view.name.as_str()),
         }
     }
 

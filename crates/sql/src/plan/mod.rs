@@ -104,6 +104,8 @@ pub struct Statement {
     pub usable_from: Lsn,
     /// Functions in SQL have become part of it.
     pub has_inlined: bool,
+    /// A subquery of it reads this materialized view, which has no rows yet. That is an error even if the subquery is never run.
+    pub unpopulated: Option<Arc<TableDef>>,
     /// The meaning of its text, if that matters to another plan.
     pub meaning: Option<Arc<Meaning>>,
 }

@@ -4,7 +4,7 @@ use base::{Error, Result};
 
 use super::{GROUP_RELATION, Planner, Slot};
 use crate::binder::{self, for_each_inner_mut};
-use crate::plan::{Expr, ExprKind, SubqueryBody, SubqueryKind, Variable};
+use crate::plan::{Expr, ExprKind, Node, Plan, SubqueryBody, SubqueryKind, Variable};
 use std::sync::Arc;
 
 /// Which slot of a row holds what.
@@ -111,6 +111,7 @@ impl Planner<'_, '_> {
         let (mark, reads_mark) = (self.uses.len(), self.varying_reads.len());
         let depth = self.frames.len() - 1;
         let plan = self.query(query)?;
+        self.note_unpopulated(&plan);
         let correlated =
             self.uses[mark..].iter().any(|(used, _)| *used <= depth) || self.varying_reads.len() > reads_mark;
         // Without a row of this query at hand, as in the condition of an index, whoever has one stores them.
@@ -125,6 +126,20 @@ impl Planner<'_, '_> {
         subquery.arguments = arguments;
         subquery.body = SubqueryBody::Planned(Arc::new(plan));
         Ok(())
+    }
+
+    /// Notes whether a subquery's plan reads a materialized view without rows.
+    fn note_unpopulated(&mut self, plan: &Plan) {
+        let table = match &plan.node {
+            Node::SeqScan(scan) => Some(&scan.table),
+            Node::IndexScan(scan) => Some(&scan.table),
+            Node::IndexPoint(scan) => Some(&scan.table),
+            _ => None,
+        };
+        if let Some(table) = table.filter(|table| table.is_unpopulated) {
+            self.unpopulated = Some(Arc::clone(table));
+        }
+        plan.node.for_each_input(&mut |input| self.note_unpopulated(input));
     }
 
     /// `expr` as it reads above the query's grouping, if that has been planned.

@@ -50,6 +50,7 @@ use std::sync::Arc;
 
 use base::{Lsn, Oid, Result};
 use engine::LockMode;
+use engine::catalog::TableDef;
 
 use crate::binder::{self, BindContext, Bound, Parameters};
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
@@ -103,6 +104,7 @@ pub fn plan_statement(
             is_makeshift: false,
             usable_from: Lsn::ZERO,
             has_inlined: false,
+            unpopulated: None,
             meaning: None,
         });
     };
@@ -140,12 +142,14 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         depends_on_values: false,
         awaits_values: false,
         lacks_arbiter: false,
+        unpopulated: None,
     };
     let plan = planner.query(query)?;
     let is_point = is_point(&plan);
     row_places.is_simple = row_places.tables.len() == 1 && is_plain_scan(&plan);
     let Planner { outer_count, scan_count, subquery_count, mut locks, cte_count, inlining, is_read_only, .. } = planner;
-    let Planner { usable_from, is_makeshift, depends_on_values, awaits_values, lacks_arbiter, .. } = planner;
+    let Planner { usable_from, is_makeshift, depends_on_values, awaits_values, lacks_arbiter, unpopulated, .. } =
+        planner;
     let has_values = planner.context.parameter_values.is_some();
     let has_large_constants = inlining.has_large_constants();
     let depends_on_settings = depends_on_settings || inlining.depends_on_settings;
@@ -178,6 +182,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         is_makeshift,
         usable_from,
         has_inlined: inlining.has_inlined,
+        unpopulated,
         meaning,
     })
 }
@@ -320,6 +325,8 @@ struct Planner<'c, 'a> {
     awaits_values: bool,
     /// ON CONFLICT has found no index without them.
     lacks_arbiter: bool,
+    /// A materialized view without rows that a subquery reads.
+    unpopulated: Option<Arc<TableDef>>,
 }
 
 /// What is known of a query while it, or something inside it, is being planned.
