@@ -370,7 +370,8 @@ pub static TEMPLATES: &[(Type, &str)] = &[
     ("text[]", "array[{text}, {text!}]"),
     ("text[]", "string_to_array({text}, ' ')"),
     ("text[]", "regexp_split_to_array({text}, 'b')"),
-    ("text[]", "({text[]!} || {text})"),
+    // The cast makes an array of a parameter, too: `$1 || 'a'` joins two texts, which may be no array's text.
+    ("text[]", "({text[]!}::text[] || {text})"),
     ("text[]", "{int4[]}::text[]"),
     ("mood", "(case when {bool} then 'low' else 'high' end)::mood"),
     ("positive", "(abs({int4}) + 1)::positive"),
