@@ -77,11 +77,6 @@ impl Stored {
         self.type_oid
     }
 
-    /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.tables.is_empty()
-    }
-
     /// Changes the rows of the type in a bound expression, its subqueries included. Returns whether there are any.
     pub(super) fn reshape_expr(&self, expr: &mut Expr, changes: &[Reshaping]) -> bool {
         let mut has_rows = false;
