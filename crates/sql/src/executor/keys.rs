@@ -37,8 +37,12 @@ impl<'k, 'a, 'p> TableKeys<'k, 'a, 'p> {
         self.expressions?.indexes.get(index_position)?.as_ref()
     }
 
-    fn values(&self, row: &[Datum]) -> Result<Vec<Value>> {
-        row.iter().zip(self.kinds).map(|(datum, kind)| kind.read(*datum)).collect()
+    /// The values of a stored row. Those of dropped columns are NULL: their types may be gone.
+    fn values(&self, table: &Table, row: &[Datum]) -> Result<Vec<Value>> {
+        let columns = row.iter().zip(self.kinds).zip(&table.def.columns);
+        columns
+            .map(|((datum, kind), column)| if column.dropped { Ok(Value::Null) } else { kind.read(*datum) })
+            .collect()
     }
 }
 
@@ -52,7 +56,7 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
             }
             return Ok(true);
         };
-        let values = self.values(row)?;
+        let values = self.values(table, row)?;
         let mut run = self.run.borrow_mut();
         if let Some(predicate) = &expressions.predicate
             && !is_true(predicate, &values, &mut **run)?
@@ -84,7 +88,7 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
 
     fn describe(&self, table: &Table, index_position: usize, row: &[Datum]) -> Result<Option<String>> {
         let index = &table.indexes[index_position].def;
-        let Some(values) = if_readable(self.values(row))? else { return Ok(None) };
+        let Some(values) = if_readable(self.values(table, row))? else { return Ok(None) };
         let mut run = self.run.borrow_mut();
         // Told only to whoever may read all of it.
         if let Some(readable) = run.state.readable_columns(table.def.oid)
