@@ -91,6 +91,11 @@ impl Binder<'_, '_> {
     pub(super) fn returning(&mut self, returning: &[tree::Target]) -> Result<Vec<TargetEntry>> {
         self.scope().place = Place::Returning;
         let mut targets = self.targets(returning)?;
+        if targets.is_empty() && !returning.is_empty() {
+            // `*` of a table without columns.
+            let location = returning.first().map_or(-1, |target| target.expr.start());
+            return Err(self.error(sqlstate::SYNTAX_ERROR, "RETURNING must have at least one column", location));
+        }
         self.settle_targets(&mut targets, returning)?;
         Ok(targets)
     }

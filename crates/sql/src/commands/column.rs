@@ -290,8 +290,10 @@ pub(super) fn bind_default(ddl: &Ddl<'_>, column: &ColumnDef, expr: &tree::Expr)
     ddl.expression(None, expr, DefinitionUse::Default { column: &column.name, sql_type })
 }
 
+/// Whether a default is NULL and nothing else. A cast to a type of a certain length counts as something else, as in PostgreSQL.
 fn is_null(expr: &Expr) -> bool {
-    matches!(&expr.kind, ExprKind::Constant(Value::Null))
+    let has_length = expr.sql_type.typmod >= 0 && expr.sql_type.oid != oids::INTERVAL;
+    matches!(&expr.kind, ExprKind::Constant(Value::Null)) && !has_length
 }
 
 /// The text of a generated column's expression; `table` holds all columns, those that are generated marked.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ConstraintKind, IndexDef, TableDef};
 
+use super::super::composite::refuse_member_of_itself;
 use super::super::ddl::{Ddl, without_position};
 use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::super::dependencies::{Node, stored_columns, views_reading};
@@ -37,7 +38,7 @@ pub(super) fn change(
     let target = ddl.usable_type(type_name).map_err(without_position)?;
     ddl.state.warnings.repeat(told);
     column::check_name_and_type(ddl, name, target.oid)?;
-    refuse_dependents(ddl, &old, place)?;
+    refuse_member_of_itself(ddl, oid, &old.name, target.oid)?;
     if using.is_some() && old.columns[place].generated.is_some() {
         let error = Error::new(
             sqlstate::INVALID_COLUMN_DEFINITION,
@@ -47,7 +48,6 @@ pub(super) fn change(
         return Err(error);
     }
     let values = conversion(ddl, &old, place, target, using)?;
-    refuse_stored_rows(ddl, &old)?;
     let readers = Readers::find(ddl, oid, &[name])?;
     let mut new = (*old).clone();
     let column = &mut new.columns[place];
@@ -56,11 +56,13 @@ pub(super) fn change(
     column.physical = types::physical_type(&ddl.view(), target.oid);
     properties::for_new_type(ddl, &mut new, place, collation)?;
     new.columns[place].default = converted_default(ddl, &old, &new, place)?;
+    refuse_dependents(ddl, &old, place)?;
     convert_identity(ddl, &new, place)?;
     let was = SqlType::with_typmod(old.columns[place].type_oid, old.columns[place].typmod);
     let keeps_bytes = using.is_none() && old.columns[place].generated.is_none() && keeps_bytes(was, target);
     new.column_statistics = None;
     restate(ddl, &mut new, place)?;
+    refuse_stored_rows(ddl, &old)?;
     let open = ddl.open(oid)?;
     if open.block_count()? == 0 {
         new.columns[place].missing_default = None;
