@@ -122,8 +122,9 @@ impl Binder<'_, '_> {
     /// `expr`, which has the type's number, as `target`. A cast that takes a modifier away was written, and a stored text keeps it.
     fn without_modifier(&self, expr: Expr, target: SqlType, location: Location) -> Expr {
         let loses_one = target.typmod < 0 && expr.sql_type.typmod >= 0 && target.oid != oids::UNKNOWN;
-        let is_value = expr.as_constant().is_some_and(|value| !value.is_null());
-        if !loses_one || is_value || !self.keeps_casts() {
+        // Only what has to be fitted to a modifier is shown with it.
+        let is_bare = expr.as_constant().is_some_and(|value| !value.is_null() || target.oid == oids::INTERVAL);
+        if !loses_one || is_bare || !self.keeps_casts() {
             return Expr { sql_type: target, ..expr };
         }
         let cast = Cast::relabeling(expr.sql_type, target);

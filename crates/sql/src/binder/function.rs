@@ -163,7 +163,11 @@ impl Binder<'_, '_> {
         self.check_schema(call.name.schema.as_deref(), location)?;
         let wanted = self.wanted_call(call, &types, &names, procedure);
         let mut resolved =
-            types::resolve_function(self.context.lookup, &wanted).map_err(|error| self.at(error, location))?;
+            types::resolve_function(self.context.lookup, &wanted).map_err(|error| match error.sqlstate() {
+                // PostgreSQL does not say which call's arguments don't agree.
+                sqlstate::DATATYPE_MISMATCH => error,
+                _ => self.at(error, location),
+            })?;
         resolved.types.written = written_arguments(call, &resolved);
         let is_procedure = matches!(&resolved.callee, Callee::User(found) if found.procedure);
         if is_procedure != procedure {
@@ -278,9 +282,10 @@ impl Binder<'_, '_> {
             Callee::Aggregate(def) => def.arguments,
             Callee::User(_) | Callee::Cast(_) => &[],
         };
-        // `any` says nothing of a parameter's type.
+        // `any` says nothing of a parameter's type. Nor does it of a literal's, which a stored text shows as it was written.
+        let keeps_literals = self.keeps_casts() && !call.distinct;
         let is_untyped = |expr: &Expr, position: usize| {
-            matches!(expr.kind, ExprKind::Parameter(_))
+            (matches!(expr.kind, ExprKind::Parameter(_)) || keeps_literals && expr.as_constant().is_some())
                 && expr.sql_type.oid == oids::UNKNOWN
                 && declared.get(position).or(declared.last()) == Some(&oids::ANY)
         };

@@ -298,10 +298,8 @@ fn is_null(expr: &Expr) -> bool {
 
 /// The text of a generated column's expression; `table` holds all columns, those that are generated marked.
 pub(super) fn generated_text(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize, expr: &tree::Expr) -> Result<String> {
-    let column = &table.columns[place];
-    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
-    let used_for = DefinitionUse::Generated { column: &column.name, sql_type };
-    let bound = ddl.expression(Some(table), expr, used_for)?;
+    // As in PostgreSQL, the conversion to the column's type need not be immutable, and is no part of what is computed now.
+    let bound = ddl.expression(Some(table), expr, DefinitionUse::Uncoerced)?;
     if has_whole_row(&bound, table) {
         let message = "cannot use whole-row variable in column generation expression";
         let error = Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message)
@@ -319,6 +317,9 @@ pub(super) fn generated_text(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize,
     if ddl.planned_volatility(&bound)? != Volatility::Immutable {
         return Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, "generation expression is not immutable"));
     }
+    let column = &table.columns[place];
+    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
+    let bound = ddl.expression(Some(table), expr, DefinitionUse::Generated { column: &column.name, sql_type })?;
     ddl.to_store(&bound, &TableNames(table))
 }
 
