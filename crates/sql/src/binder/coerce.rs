@@ -274,7 +274,7 @@ impl Binder<'_, '_> {
             let detail = format!("Input has too {few_or_many} columns.");
             return Err(self.cannot_cast(oids::RECORD, target.oid, location).detail(detail));
         }
-        Ok(Expr::new(ExprKind::Row { fields: coerced, shape }, base))
+        Ok(Expr::new(ExprKind::Row { fields: coerced, shape, is_whole: false }, base))
     }
 
     /// The fields of a composite type or table's row type.

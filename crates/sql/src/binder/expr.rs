@@ -429,7 +429,7 @@ impl Binder<'_, '_> {
             if field.sql_type.oid == oids::UNKNOWN { SqlType::TEXT } else { field.sql_type }
         });
         let shape = Arc::new(RecordShape::anonymous(types));
-        Ok(Expr::new(ExprKind::Row { fields: bound, shape }, SqlType::new(oids::RECORD)))
+        Ok(Expr::new(ExprKind::Row { fields: bound, shape, is_whole: false }, SqlType::new(oids::RECORD)))
     }
 
     /// Expressions of which `t.*` stands for several.
@@ -461,11 +461,17 @@ impl Binder<'_, '_> {
         self.fields_of(bound, location)
     }
 
+    /// Whether a field of a row that was written keeps the row. It does where the row has a named type, which a stored expression depends on by its
+    /// field, and in a query that is stored. The planner takes the field alone.
+    fn keeps_row(&self, sql_type: SqlType) -> bool {
+        sql_type.oid != oids::RECORD || self.keeps_words()
+    }
+
     /// The fields of a row value, with their names.
     pub(super) fn fields_of(&mut self, row: Expr, location: Location) -> Result<Vec<(Name, Expr)>> {
         let row = match row.kind {
-            ExprKind::Row { ref fields, .. } if self.keeps_words() && !are_columns(fields) => row,
-            ExprKind::Row { fields, shape } => {
+            ExprKind::Row { is_whole: false, .. } if self.keeps_row(row.sql_type) => row,
+            ExprKind::Row { fields, shape, .. } => {
                 return Ok(shape.fields.iter().map(|(name, _)| Name::new(name)).zip(fields).collect());
             }
             _ => row,
@@ -612,7 +618,7 @@ impl Binder<'_, '_> {
     /// The name of the item of FROM whose row `value` is, if it is one.
     fn table_of_row(&self, value: &Expr) -> Option<Name> {
         let (fields, shape) = match &value.kind {
-            ExprKind::Row { fields, shape } => (fields, shape),
+            ExprKind::Row { fields, shape, is_whole: true } => (fields, shape),
             ExprKind::Case { otherwise: Some(row), .. } => return self.table_of_row(row),
             _ => return None,
         };
@@ -652,8 +658,7 @@ impl Binder<'_, '_> {
             self.context.meaning.note_field(location, row_type, name, position);
         }
         let row = match row.kind {
-            // A query that is stored keeps a row that was written, and with it what the row's type is.
-            ExprKind::Row { ref fields, .. } if self.keeps_words() && !are_columns(fields) => row,
+            ExprKind::Row { is_whole: false, .. } if self.keeps_row(row.sql_type) => row,
             ExprKind::Row { mut fields, .. } => return Ok(fields.swap_remove(position)),
             _ => row,
         };
@@ -786,9 +791,4 @@ fn parse_int8(text: &str) -> Option<i64> {
         return i64::from_str_radix(binary, 2).ok();
     }
     digits.parse().ok()
-}
-
-/// Whether all of these are columns of FROM.
-fn are_columns(fields: &[Expr]) -> bool {
-    fields.iter().all(|field| matches!(field.kind, ExprKind::Variable(_)))
 }

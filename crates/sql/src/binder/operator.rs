@@ -195,11 +195,12 @@ impl Binder<'_, '_> {
             items.push((bound, start, is_plain));
         }
         let mut tests = Vec::new();
-        let is_row = matches!(bound_left.kind, ExprKind::Row { .. });
         let plain = || items.iter().filter(|(.., is_plain)| *is_plain);
-        if plain().count() > 1 && !is_row {
+        if plain().count() > 1 {
             let types = std::iter::once(bound_left.sql_type).chain(plain().map(|(item, ..)| item.sql_type));
             let common = types::common_type(self.context.lookup, "IN", &types.collect::<Vec<_>>()).ok();
+            // Rows without a named type may have fields of several types, so they are compared field by field.
+            let common = common.filter(|common| common.oid != oids::RECORD);
             let array = common.and_then(|common| Some((common, types::array_type(self.context.lookup, common.oid)?)));
             if let Some((common, array)) = array {
                 let common = SqlType::new(common.oid);

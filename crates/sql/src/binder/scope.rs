@@ -611,7 +611,10 @@ impl Binder<'_, '_> {
             type_oid,
             fields: all().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
         };
-        let row = Expr::new(ExprKind::Row { fields, shape: std::sync::Arc::new(shape) }, SqlType::new(type_oid));
+        let row = Expr::new(
+            ExprKind::Row { fields, shape: std::sync::Arc::new(shape), is_whole: true },
+            SqlType::new(type_oid),
+        );
         match item.relation {
             Some(relation) if self.scopes[index].from.iter().any(|item| made_up(item, relation, false)) => {
                 self.row_unless_made_up(row, item, relation, level, location)

@@ -194,6 +194,6 @@ fn is_cast_row(expr: &tree::Expr) -> bool {
 
 fn anonymous_row(fields: Vec<Expr>) -> Expr {
     let shape = types::RecordShape::anonymous(fields.iter().map(|field| field.sql_type));
-    let kind = ExprKind::Row { fields, shape: std::sync::Arc::new(shape) };
+    let kind = ExprKind::Row { fields, shape: std::sync::Arc::new(shape), is_whole: false };
     Expr::new(kind, SqlType::new(types::oids::RECORD))
 }

@@ -360,7 +360,7 @@ pub fn has_whole_row(expr: &Expr, table: &TableDef) -> bool {
 
 /// Whether an expression is the row of `table` as a whole, whose columns are the slots from `start` on.
 pub fn is_whole_row(expr: &Expr, table: &TableDef, start: usize) -> bool {
-    let ExprKind::Row { fields, shape } = &expr.kind else { return false };
+    let ExprKind::Row { fields, shape, is_whole: true } = &expr.kind else { return false };
     if shape.type_oid != table.oid {
         return false;
     }

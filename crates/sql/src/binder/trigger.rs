@@ -10,7 +10,7 @@ use super::{BindContext, Binder, Parameters};
 use crate::executor::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, builtin_trigger_function};
 use crate::plan::{Expr, ExprKind, Variable, VirtualColumn, VirtualTable};
 use crate::tree::{self, Name};
-use crate::types::{RecordShape, SqlType, Value};
+use crate::types::{SqlType, Value};
 
 /// How many rows a statement is thought to change, for the plans of what reads them.
 const TRANSITION_ROWS: f64 = 100.0;
@@ -164,14 +164,7 @@ fn early_column<'t>(expr: &Expr, table: &'t TableDef) -> Option<(tree::Location,
         ExprKind::Variable(variable) if variable.relation == 1 && variable.attribute >= 0 => Some(*variable),
         _ => None,
     };
-    // What `row(new.*)` spreads has no names.
-    let is_whole = |shape: &RecordShape| {
-        let live = table.columns.iter().filter(|column| !column.dropped).map(|column| &column.name);
-        live.eq(shape.fields.iter().map(|(name, _)| name))
-    };
-    if let ExprKind::Row { fields, shape } = &expr.kind
-        && is_whole(shape)
-    {
+    if let ExprKind::Row { fields, is_whole: true, .. } = &expr.kind {
         return fields.iter().find_map(of_new).map(|variable| (variable.location, None));
     }
     if let Some(variable) = of_new(expr) {

@@ -88,7 +88,7 @@ impl Stored {
     fn reshape_node(&self, expr: &mut Expr, changes: &[Reshaping]) -> bool {
         match &mut expr.kind {
             ExprKind::Constant(value) => self.reshape_constant(value, expr.sql_type.oid, changes),
-            ExprKind::Row { fields, shape } if shape.type_oid == self.type_oid => {
+            ExprKind::Row { fields, shape, .. } if shape.type_oid == self.type_oid => {
                 // A field that the text leaves out is NULL, so added fields need no change of the text.
                 let count = fields.len();
                 for change in changes {

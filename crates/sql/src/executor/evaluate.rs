@@ -140,7 +140,7 @@ pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value],
         }
         ExprKind::Quantified(quantified) => evaluate_quantified(quantified, row, run),
         ExprKind::Subquery(query) => subquery::evaluate(query, expr.sql_type, row, run.run()?),
-        ExprKind::Row { fields, shape } => {
+        ExprKind::Row { fields, shape, .. } => {
             let fields = fields.iter().map(|field| evaluate(field, row, run)).collect::<Result<_>>()?;
             Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })).within_limits()
         }

@@ -102,6 +102,8 @@ pub enum ExprKind {
         fields: Vec<Expr>,
         /// What the fields are called.
         shape: Arc<RecordShape>,
+        /// Whether this is the row of an item of FROM, or of a table, as a whole: `t.*` has whatever columns `t` has.
+        is_whole: bool,
     },
     /// A field of a row value.
     Field(Box<FieldAccess>),

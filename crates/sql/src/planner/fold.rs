@@ -188,6 +188,12 @@ fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
             };
             Some(Expr::boolean((truth == *value) != *negated))
         }
+        ExprKind::Field(access) => match &mut access.input.kind {
+            ExprKind::Row { fields, .. } if (access.field as usize) < fields.len() => {
+                Some(fields.swap_remove(access.field as usize))
+            }
+            _ => None,
+        },
         ExprKind::IsNull(input) if is_row_of_values(input) => Some(tests_of_fields(input, ExprKind::IsNull)),
         ExprKind::IsNotNull(input) if is_row_of_values(input) => Some(tests_of_fields(input, ExprKind::IsNotNull)),
         ExprKind::IsNull(input) => match input.as_constant()? {

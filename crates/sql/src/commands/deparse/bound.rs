@@ -135,11 +135,11 @@ impl<'q> Bound<'q> {
 
     /// The name of the item of FROM whose row, as a whole, the expression is.
     pub(super) fn whole_row(&self, row: &plan::Expr) -> Option<String> {
-        let (fields, shape) = match &row.kind {
-            plan::ExprKind::Row { fields, shape } => (fields, shape),
+        let fields = match &row.kind {
+            plan::ExprKind::Row { fields, is_whole: true, .. } => fields,
             // A row that an outer join may have made up.
             plan::ExprKind::Case { operand: None, whens, otherwise: Some(otherwise) } => {
-                let ([when], plan::ExprKind::Row { fields, shape }) = (whens.as_slice(), &otherwise.kind) else {
+                let ([when], plan::ExprKind::Row { fields, is_whole: true, .. }) = (whens.as_slice(), &otherwise.kind) else {
                     return None;
                 };
                 let plan::ExprKind::IsNull(mark) = &when.condition.kind else { return None };
@@ -150,7 +150,7 @@ impl<'q> Bound<'q> {
                 if !says_so || when.result.as_constant().is_none_or(|value| !value.is_null()) {
                     return None;
                 }
-                (fields, shape)
+                fields
             }
             _ => return None,
         };
@@ -163,19 +163,7 @@ impl<'q> Bound<'q> {
         if variables.iter().any(|other| other.level != first.level) {
             return None;
         }
-        self.scope_of(first, |scope| {
-            // `ROW(t.a, t.b)` has no names of fields.
-            let entry = scope.query?.relations.get(first.relation as usize)?;
-            let is_named =
-                |(name, _): &(String, SqlType)| entry.columns.iter().any(|column| column.name == name.as_str());
-            let is_unnamed =
-                shape.fields.iter().enumerate().all(|(place, (name, _))| *name == format!("f{}", place + 1));
-            let is_row = match scope.names.alias_around(first.relation as usize, &scope.open) {
-                Some(_) => !is_unnamed,
-                None => shape.type_oid != oids::RECORD || shape.fields.iter().all(is_named),
-            };
-            is_row.then(|| scope.names.row(&variables, &scope.open).map(str::to_owned)).flatten()
-        })
+        self.scope_of(first, |scope| scope.names.row(&variables, &scope.open).map(str::to_owned))
     }
 
     /// The subquery of this number in an expression of the query that is being written.
@@ -302,7 +290,7 @@ impl Names for BoundNames<'_, '_> {
         let alias = self.bound.whole_row(row);
         match &row.kind {
             // A row of FROM that cannot be named from here.
-            plan::ExprKind::Row { fields, .. }
+            plan::ExprKind::Row { fields, is_whole: true, .. }
                 if alias.is_none()
                     && row.sql_type.oid != oids::RECORD
                     && fields.iter().all(|field| matches!(field.kind, plan::ExprKind::Variable(_))) =>

@@ -458,7 +458,7 @@ impl Writer<'_, '_> {
                 let text = self.deparser.names.subquery(subquery, self.deparser);
                 self.push(&text);
             }
-            ExprKind::Row { fields, shape } => match self.deparser.names.whole_row(expr) {
+            ExprKind::Row { fields, shape, .. } => match self.deparser.names.whole_row(expr) {
                 Some(row) => self.push(&row),
                 None => {
                     self.row(fields);

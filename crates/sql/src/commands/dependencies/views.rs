@@ -107,7 +107,7 @@ fn walk<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, found: &mut Read) {
 fn visit<'q>(expr: &'q Expr, outer: &mut Vec<&'q Query>, found: &mut Read) {
     match &expr.kind {
         // A table's row as a whole is of whatever columns it has.
-        ExprKind::Row { fields, shape }
+        ExprKind::Row { fields, shape, is_whole: true }
             if fields
                 .first()
                 .and_then(|field| {
