@@ -347,7 +347,9 @@ pub fn domain_check(expr: &tree::Expr, context: &mut BindContext<'_>, parameters
     let mut binder = Binder::new(context, parameters);
     binder.is_definition = true;
     binder.scopes.push(Scope::new(scope::Place::CheckConstraint));
-    binder.condition(expr, "CHECK")
+    let condition = binder.condition(expr, "CHECK");
+    binder.hand_on_needed();
+    condition
 }
 
 /// Binds one statement.

@@ -16,6 +16,7 @@ use crate::binder::{BindContext, VariableNames, domain_check};
 use crate::binder::{Parameters, PlannerSettings};
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::plan::{Expr, ExprKind, Meaning};
+use crate::privileges::Access;
 use crate::session::CatalogView;
 use crate::tree::Name;
 use crate::types::context::{EnumLabel, UserTypeKind};
@@ -442,8 +443,17 @@ impl VariableNames for ValueName {
     }
 }
 
-/// Computes a condition in which parameter 0 is the value that is checked.
-type Compute<'c> = dyn FnMut(&Expr) -> Result<Value> + 'c;
+/// A domain's check, ready to be computed.
+pub struct BoundCheck {
+    name: String,
+    /// The condition, in which parameter 0 is the value that is checked.
+    pub condition: Expr,
+    /// The privileges that computing it needs.
+    pub needed: Vec<Access>,
+}
+
+/// Computes a check of the value that is checked.
+type Compute<'c> = dyn FnMut(&BoundCheck) -> Result<Value> + 'c;
 
 /// Checks the constraints of a domain, and of the domains under it: NOT NULL first, then the checks of the innermost one, by their names.
 ///
@@ -475,7 +485,9 @@ fn forbids_null(view: &CatalogView, domain: Oid) -> Result<bool> {
 /// 23502, 23514.
 pub fn check_constant(view: &CatalogView, domain: Oid, value: &Value) -> Result<()> {
     check_literal(view, domain, value, &mut |_| {
-        Err(Error::unsupported("a domain's check may call immutable functions only"))
+        Err(Error::unsupported(
+            "a domain's check that calls functions cannot be computed within another domain's check",
+        ))
     })
 }
 
@@ -484,13 +496,16 @@ pub fn check_constant(view: &CatalogView, domain: Oid, value: &Value) -> Result<
 /// # Errors
 /// As [`check_domain`].
 pub fn check_literal(view: &CatalogView, domain: Oid, value: &Value, compute: &mut Compute<'_>) -> Result<()> {
-    check_domain(view, domain, value, &mut |condition| {
-        let mut folded = condition.clone();
+    check_domain(view, domain, value, &mut |check| {
+        if !check.needed.is_empty() {
+            return compute(check);
+        }
+        let mut folded = check.condition.clone();
         replace_parameters(&mut folded, value);
         fold_check(view, &mut folded)?;
         match folded.kind {
             ExprKind::Constant(value) => Ok(value),
-            _ => compute(condition),
+            _ => compute(check),
         }
     })
 }
@@ -508,11 +523,11 @@ fn check_as(view: &CatalogView, domain: Oid, named: Oid, compute: &mut Compute<'
     if base.oid >= Oid::FIRST_NORMAL {
         check_as(view, base.oid, named, compute)?;
     }
-    for (check, condition) in checks {
-        if matches!(compute(condition)?, Value::Bool(false)) {
+    for check in checks {
+        if matches!(compute(check)?, Value::Bool(false)) {
             let name = format_type_name(view, named);
-            let message = format!("value for domain {name} violates check constraint \"{check}\"");
-            return Err(about(view, named, Some(check), Error::new(sqlstate::CHECK_VIOLATION, message)));
+            let message = format!("value for domain {name} violates check constraint \"{}\"", check.name);
+            return Err(about(view, named, Some(&check.name), Error::new(sqlstate::CHECK_VIOLATION, message)));
         }
     }
     Ok(())
@@ -534,8 +549,21 @@ fn about(view: &CatalogView, domain: Oid, constraint: Option<&String>, mut error
 /// # Errors
 /// Whatever binding raises.
 pub fn bind_check(view: &CatalogView, text: &str, tree: &crate::tree::Expr, base: SqlType) -> Result<Expr> {
+    bind_with_needed(view, text, tree, base).map(|(condition, _)| condition)
+}
+
+/// The same, with the privileges that computing the check needs.
+fn bind_with_needed(
+    view: &CatalogView,
+    text: &str,
+    tree: &crate::tree::Expr,
+    base: SqlType,
+) -> Result<(Expr, Vec<Access>)> {
     let mut parameters = Parameters::fixed(vec![base]);
-    with_value(view, text, base, |context| domain_check(tree, context, &mut parameters))
+    with_value(view, text, base, |context| {
+        let condition = domain_check(tree, context, &mut parameters)?;
+        Ok((condition, std::mem::take(&mut context.needed)))
+    })
 }
 
 /// What checks of domains are computed with: the catalog, and nothing of a session.
@@ -599,50 +627,22 @@ fn with_value<T>(
     })
 }
 
-/// 0A000 for a check that can't be computed as a constant is: with a subquery, or a call of a function that users made and
-/// that is not inlined.
+/// Refuses a check with a subquery.
 ///
 /// # Errors
 /// 0A000.
-pub fn require_immutable(view: &CatalogView, check: &Expr, base: SqlType) -> Result<()> {
-    let mut inlined = check.clone();
-    with_value(view, "", base, |context| {
-        crate::planner::fold(&mut inlined, context, &mut crate::planner::Inlining::default())
-    })?;
-    is_immutable(&inlined)
-}
-
-fn is_immutable(check: &Expr) -> Result<()> {
-    let refused = match &check.kind {
-        ExprKind::Subquery(_) => Some("cannot use subquery in check constraint"),
-        ExprKind::Call(call) => match &call.function {
-            crate::plan::FunctionTarget::Builtin(function)
-                if function.volatility == crate::types::Volatility::Immutable =>
-            {
-                None
-            }
-            _ => Some("a domain's check may call immutable built-in functions only"),
-        },
-        _ => None,
-    };
-    if let Some(message) = refused {
-        return Err(Error::unsupported(message));
+pub fn refuse_subqueries(check: &Expr) -> Result<()> {
+    if check.any(&|expr| matches!(expr.kind, ExprKind::Subquery(_))) {
+        return Err(Error::unsupported("cannot use subquery in check constraint"));
     }
-    let mut result = Ok(());
-    check.for_each_child(&mut |child| {
-        if result.is_ok() {
-            result = is_immutable(child);
-        }
-    });
-    result
+    Ok(())
 }
 
 /// What is checked of a domain's values, ready to be computed.
 struct BoundDomain {
     base: SqlType,
     not_null: bool,
-    /// Names and conditions.
-    checks: Vec<(String, Expr)>,
+    checks: Vec<BoundCheck>,
 }
 
 thread_local! {
@@ -667,9 +667,9 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
         .into_iter()
         .map(|check| {
             let tree = crate::parser::parse_expression(&check.expression)?;
-            let mut condition = bind_check(view.for_stored_text(), &check.expression, &tree, base)?;
+            let (mut condition, needed) = bind_with_needed(view.for_stored_text(), &check.expression, &tree, base)?;
             fold_check(view, &mut condition)?;
-            Ok((check.name, condition))
+            Ok(BoundCheck { name: check.name, condition, needed })
         })
         .collect::<Result<_>>()?;
     let bound = std::rc::Rc::new(BoundDomain { base, not_null, checks });

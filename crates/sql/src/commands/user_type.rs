@@ -221,7 +221,7 @@ fn make_check(
     before: &[DomainCheck],
 ) -> Result<DomainCheck> {
     let mut condition = user_types::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
-    user_types::require_immutable(&ddl.view(), &condition, base)?;
+    user_types::refuse_subqueries(&condition)?;
     value_as_column(&mut condition);
     let name = match &constraint.name {
         Some(name) if before.iter().any(|check| check.name == name.as_str()) => {
@@ -620,7 +620,7 @@ pub(super) fn rename(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -> Result<()
     if user_types::composite_fields(&def).is_some() && ddl.relation_exists(def.schema, new) {
         return Err(name_is_taken(new));
     }
-    if user_types::plainly_named(&ddl.catalog(), def.schema, new).is_some_and(|other| other != def.oid) {
+    if user_types::plainly_named(&ddl.catalog(), def.schema, new).is_some() {
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("type \"{new}\" already exists")));
     }
     let naming = naming(ddl, &Renaming::of_object(ddl, def.oid))?;
@@ -652,6 +652,10 @@ pub(super) fn rename_constraint(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -
     let mut body = require_domain(&def, &object.name)?;
     let old = object.part.as_deref().unwrap_or_default();
     let TypeBody::Domain { checks, .. } = &mut body else { return Ok(()) };
+    if checks.iter().any(|check| check.name == new) && checks.iter().any(|check| check.name == old) {
+        let message = format!("constraint \"{new}\" for domain {} already exists", object.name);
+        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));
+    }
     match checks.iter_mut().find(|check| check.name == old) {
         Some(check) => new.clone_into(&mut check.name),
         None => {

@@ -347,10 +347,11 @@ impl EvalContext for Run<'_, '_> {
 
     fn check_domain(&mut self, domain: Oid, value: &Value) -> Result<()> {
         let catalog = self.catalog.clone();
-        user_types::check_domain(&catalog, domain, value, &mut |condition| {
+        user_types::check_domain(&catalog, domain, value, &mut |check| {
+            self.state.require_all(&check.needed)?;
             let mut locals = Locals::for_expression();
             let mut run = self.with_locals(std::slice::from_ref(value), &mut locals);
-            evaluate(condition, &[], &mut run)
+            evaluate(&check.condition, &[], &mut run)
         })
     }
 

@@ -323,11 +323,12 @@ impl EvalContext for SessionEval<'_> {
 
     fn check_domain(&mut self, domain: Oid, value: &Value) -> Result<()> {
         let state = self.state;
-        user_types::check_literal(&self.view, domain, value, &mut |condition| {
+        user_types::check_literal(&self.view, domain, value, &mut |check| {
+            state.require_all(&check.needed)?;
             let mut locals = Locals::for_expression();
             let mut client = Aside { state };
             let mut run = super::new_run(state, &mut client, std::slice::from_ref(value), &mut locals);
-            evaluate(condition, &[], &mut run)
+            evaluate(&check.condition, &[], &mut run)
         })
     }
 
