@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{RelationKind as TableKind, TableDef};
+use engine::catalog::{Catalog, RelationKind as TableKind, TableDef, ViewScope};
 
 use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
@@ -13,7 +13,7 @@ use crate::executor::{NEW_ROWS, OLD_ROWS};
 use crate::plan::{Expr, ExprKind, JoinKind, SetCall};
 use crate::privileges::Privileges;
 use crate::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, TableReference};
-use crate::types::{SqlType, oids};
+use crate::types::{self, CatalogLookup, SqlType, oids};
 
 /// An item and the names it brings.
 type Named = (FromItem, Vec<NamedItem>);
@@ -273,7 +273,7 @@ impl Binder<'_, '_> {
     fn as_known(&self, (item, mut names): Named, relation: Oid) -> Named {
         if let Some(known) = self.view_scope().and_then(|scope| scope.columns_of(relation)) {
             for name in &mut names {
-                name.forget_columns_from(known);
+                name.forget_columns(|place| place >= known);
             }
         }
         (item, names)
@@ -413,15 +413,29 @@ impl Binder<'_, '_> {
         let bound = self.bind_functions(calls, rows_from, alias, definitions, location);
         (self.scope().place, self.scope().lateral_active) = before;
         let (calls, mut columns, first_name) = bound?;
+        let scope = self.view_scope();
+        let (catalog, lookup) = (self.context.catalog, self.context.lookup);
+        let later = scope.map_or_else(Vec::new, |scope| later_columns(catalog, lookup, scope, &calls));
         if ordinality {
             columns.push(Column { name: Name::new_static("ordinality"), sql_type: SqlType::INT8, dropped: false });
         }
         let shown = alias.map_or(first_name, |alias| alias.name.clone());
+        let is_alone = calls.len() == 1 && !ordinality;
         let kind = RelationKind::Function { calls, ordinality };
         let mut relation = Relation { kind, alias: shown, columns, lateral: true, access: None };
+        later.iter().for_each(|place| relation.columns[*place].dropped = true);
         self.rename_columns(&mut relation, alias)?;
+        later.iter().for_each(|place| relation.columns[*place].dropped = false);
         let relation = self.add_relation(relation);
-        Ok(self.named(relation, None, Oid::INVALID))
+        let (item, mut names) = self.named(relation, None, Oid::INVALID);
+        for name in &mut names {
+            name.forget_columns(|place| later.contains(&place));
+            if !is_alone {
+                // Such a row is none of the function's type.
+                name.later_columns.clear();
+            }
+        }
+        Ok((item, names))
     }
 
     /// CURRENT_DATE and whatever else is written like a function without being one: a row of one column.
@@ -543,6 +557,10 @@ impl Binder<'_, '_> {
             return Ok(columns);
         }
         if let Some(shape) = self.call_shape(&call.function, &call.types) {
+            let row_type = types::base_type(self.context.lookup, result).oid;
+            self.note_resolved(|resolved| {
+                resolved.row_types.insert(row_type);
+            });
             return Ok(shape
                 .fields
                 .iter()
@@ -736,4 +754,28 @@ fn common_columns(left: &[NamedItem], right: &[NamedItem]) -> Vec<Name> {
         }
     }
     common
+}
+
+/// The columns of functions side by side, by their places, that their rows' types got after a stored query with this scope was written.
+pub fn later_columns(
+    catalog: &Catalog,
+    lookup: &dyn CatalogLookup,
+    scope: &ViewScope,
+    calls: &[SetCall],
+) -> Vec<usize> {
+    let mut later = Vec::new();
+    let mut start = 0;
+    for call in calls {
+        let end = start + call.columns.len();
+        let row_type = types::base_type(lookup, call.types.result).oid;
+        if let Some(known) = scope.columns_of(row_type).filter(|_| call.composite) {
+            let known = match catalog.table(row_type) {
+                Some(table) => table.columns.iter().take(known).filter(|column| !column.dropped).count(),
+                None => known,
+            };
+            later.extend(start + known..end);
+        }
+        start = end;
+    }
+    later
 }

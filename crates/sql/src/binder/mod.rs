@@ -46,6 +46,7 @@ pub(crate) use aggregate::{is_one_aggregate, is_one_value, same, same_set_call};
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };
+pub use from::later_columns;
 pub(crate) use implication::implies;
 pub(crate) use operator::null_test;
 pub use parameters::Parameters;
@@ -198,6 +199,8 @@ pub struct Resolved {
     pub null_tests: HashSet<Location>,
     /// The keys by which GROUP BY determines columns that it does not name.
     pub keys: Vec<Oid>,
+    /// The types of the rows that functions in FROM return.
+    pub row_types: HashSet<Oid>,
 }
 
 /// Settings that change plans.

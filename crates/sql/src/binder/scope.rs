@@ -223,10 +223,10 @@ pub(super) struct NamedItem {
 }
 
 impl NamedItem {
-    /// Leaves the columns from this place in the table on to the row as a whole.
-    pub(super) fn forget_columns_from(&mut self, place: usize) {
+    /// Leaves the columns that are `later` to the row as a whole. Columns are told by their places in the relation.
+    pub(super) fn forget_columns(&mut self, later: impl Fn(usize) -> bool) {
         let is_later = |column: &NamedColumn| {
-            column.origin.is_some_and(|(_, attribute)| attribute >= 0 && attribute as usize >= place)
+            column.origin.is_some_and(|(_, attribute)| attribute >= 0 && later(attribute as usize))
         };
         let (later, known) = std::mem::take(&mut self.columns).into_iter().partition(is_later);
         (self.later_columns, self.columns) = (later, known);

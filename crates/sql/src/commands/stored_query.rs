@@ -90,11 +90,14 @@ impl StoredQuery {
     pub fn scope(&self, ddl: &Ddl<'_>) -> ViewScope {
         let catalog = ddl.catalog();
         let mut columns: Vec<(Oid, u32)> = Vec::new();
-        for oid in self.relations.values() {
+        for oid in self.relations.values().chain(&self.resolved.row_types) {
             let count = match (catalog.table(*oid), crate::catalogs::system_table(*oid)) {
                 (Some(table), _) => table.columns.len(),
                 (None, Some(table)) => table.columns.len(),
-                (None, None) => continue,
+                (None, None) => match types::composite_shape(&self.catalog, *oid) {
+                    Some(shape) => shape.fields.len(),
+                    None => continue,
+                },
             };
             columns.push((*oid, count as u32));
         }
@@ -261,6 +264,31 @@ impl QueryNames for NamesNow<'_, '_, '_> {
     fn star_width(&self, location: Location) -> Option<usize> {
         self.stored.resolved.stars.get(&location).copied()
     }
+}
+
+/// Lowers the number of a composite type's fields that views know, by those of them that the type loses.
+pub(super) fn forget_fields(ddl: &Ddl<'_>, type_oid: Oid, changes: &[Reshaping]) -> Result<()> {
+    let remaining = |known: usize| {
+        changes.iter().fold(known, |known, change| match change {
+            Reshaping::Dropped(place) if *place < known => known - 1,
+            _ => known,
+        })
+    };
+    for view in ddl.catalog().tables() {
+        let known = |view: &TableDef| view.view_scope.as_ref().and_then(|scope| scope.columns_of(type_oid));
+        if known(view).is_none_or(|known| remaining(known) == known) {
+            continue;
+        }
+        ddl.lock(view.oid, CHANGE_LOCK)?;
+        let Some(mut changed) = ddl.catalog().table(view.oid).map(|view| (**view).clone()) else { continue };
+        for (oid, count) in changed.view_scope.iter_mut().flat_map(|scope| &mut scope.columns) {
+            if *oid == type_oid {
+                *count = remaining(*count as usize) as u32;
+            }
+        }
+        ddl.replace(changed)?;
+    }
+    Ok(())
 }
 
 /// The stored queries of views on their way from one text to the next.

@@ -14,6 +14,8 @@ use super::ddl::Ddl;
 use super::dependencies::{hold_named, use_of_query};
 use super::options::{self, OptionsOf};
 use super::ownership::require_owner;
+use super::reshape::{Reshaping, Stored};
+use super::restate::with_rows;
 use super::stored_query::{StoredQuery, check_text};
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
@@ -92,7 +94,7 @@ fn not_a_view(name: &str) -> Error {
 }
 
 /// CREATE OR REPLACE VIEW of one that is there, and locked: columns may only be added.
-fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput> {
+fn replace(ddl: &mut Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput> {
     let catalog = ddl.catalog();
     let Some(old) = catalog.table(old).filter(|old| old.kind == RelationKind::View) else {
         return Err(not_a_view(&view.name));
@@ -126,7 +128,22 @@ fn replace(ddl: &Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOutput>
         new.default.clone_from(&old.default);
         new.comment.clone_from(&old.comment);
     }
+    let added = view.columns.iter().skip(old.columns.len());
+    let changes: Vec<Reshaping> = added
+        .map(|column| {
+            Reshaping::Added(column.name.clone(), types::SqlType::with_typmod(column.type_oid, column.typmod))
+        })
+        .collect();
+    if changes.is_empty() {
+        ddl.replace(view)?;
+        return Ok(UtilityOutput::tag("CREATE VIEW"));
+    }
+    // Tables and texts may hold rows of the view.
+    let stored = Stored::of(ddl, old.oid)?;
+    let restatement = with_rows(ddl, &stored, &[], &changes)?;
     ddl.replace(view)?;
+    restatement.store(ddl)?;
+    stored.reshape(ddl, &changes)?;
     Ok(UtilityOutput::tag("CREATE VIEW"))
 }
 

@@ -139,7 +139,8 @@ impl<'q> Bound<'q> {
             plan::ExprKind::Row { fields, is_whole: true, .. } => fields,
             // A row that an outer join may have made up.
             plan::ExprKind::Case { operand: None, whens, otherwise: Some(otherwise) } => {
-                let ([when], plan::ExprKind::Row { fields, is_whole: true, .. }) = (whens.as_slice(), &otherwise.kind) else {
+                let ([when], plan::ExprKind::Row { fields, is_whole: true, .. }) = (whens.as_slice(), &otherwise.kind)
+                else {
                     return None;
                 };
                 let plan::ExprKind::IsNull(mark) = &when.condition.kind else { return None };

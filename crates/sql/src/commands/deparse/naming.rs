@@ -289,7 +289,17 @@ impl<'w> Walk<'w> {
                 fields.push(field.map_or(Field::Dropped, |(name, _)| Field::Named(name.clone())));
             }
         }
+        for place in self.later_columns(calls) {
+            fields[place] = Field::Dropped;
+        }
         fields
+    }
+
+    /// The columns of functions side by side that the query cannot name, because they came after it.
+    fn later_columns(&self, calls: &[SetCall]) -> Vec<usize> {
+        let view = self.catalogs.before;
+        let later = |scope| binder::later_columns(view.catalog(), view, scope, calls);
+        self.catalogs.known.map_or_else(Vec::new, later)
     }
 
     /// Gives the entries of an item their aliases' names; what the item shows.
@@ -330,12 +340,17 @@ impl<'w> Walk<'w> {
             Qualify::WhereNeeded if is_function || named > 0 && !is_table => entry.columns.len(),
             Qualify::WhereNeeded => 0,
         };
-        let known = match &relation.kind {
-            RelationKind::Table(table) => self.catalogs.known.and_then(|scope| scope.columns_of(table.oid)),
-            _ => None,
+        let count = relation.columns.len();
+        let later = match &relation.kind {
+            RelationKind::Table(table) => {
+                let known = self.catalogs.known.and_then(|scope| scope.columns_of(table.oid));
+                (known.unwrap_or(count)..count).collect()
+            }
+            RelationKind::Function { calls, .. } => self.later_columns(calls),
+            _ => Vec::new(),
         };
-        let columns = relation.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
-        let columns = columns.take_while(|(place, _)| known.is_none_or(|known| *place < known));
+        let columns = relation.columns.iter().enumerate();
+        let columns = columns.filter(|(place, column)| !column.dropped && !later.contains(place));
         let shown = |(place, column): (usize, &binder::Column)| Shown {
             name: column.name.clone(),
             places: vec![(number, place)],
