@@ -46,10 +46,12 @@ impl Binder<'_, '_> {
         right: Expr,
         location: Location,
     ) -> Result<Expr> {
-        // Rows of a named type are values, which compare as a whole.
-        if let Some(Expr { kind: ExprKind::Row { fields: left_fields, .. }, sql_type: left_type }) = &left
-            && let ExprKind::Row { fields: right_fields, .. } = &right.kind
-            && (left_type.oid == oids::RECORD || right.sql_type.oid == oids::RECORD)
+        // Rows of a named type, and those of FROM, are values, which compare as a whole.
+        if let Some(Expr { kind: ExprKind::Row { fields: left_fields, is_whole: false, .. }, sql_type: left_type }) =
+            &left
+            && let ExprKind::Row { fields: right_fields, is_whole: false, .. } = &right.kind
+            && left_type.oid == oids::RECORD
+            && right.sql_type.oid == oids::RECORD
         {
             let (left_fields, right_fields) = (left_fields.clone(), right_fields.clone());
             return match is_comparison(name) {
@@ -214,7 +216,10 @@ impl Binder<'_, '_> {
         }
         for (item, item_location, _) in items {
             let test = match (&bound_left.kind, &item.kind) {
-                (ExprKind::Row { fields: left, .. }, ExprKind::Row { fields: right, .. }) => {
+                (
+                    ExprKind::Row { fields: left, is_whole: false, .. },
+                    ExprKind::Row { fields: right, is_whole: false, .. },
+                ) => {
                     let (left, right) = (left.clone(), right.clone());
                     self.row_comparison(name, left, right, location)?
                 }
@@ -267,9 +272,13 @@ impl Binder<'_, '_> {
             return Err(self.error(sqlstate::UNDEFINED_OBJECT, message, location));
         };
         let from = array.sql_type.oid;
-        let array = match self.try_coerce(array, SqlType::new(array_type), CastContext::Implicit, location)? {
-            Some(array) => array,
-            None => return Err(self.cannot_cast(from, array_type, location)),
+        // Rows compare whatever types they have, so an array of them stays what it is.
+        let is_of_rows = wanted.oid == oids::RECORD && element.oid != oids::UNKNOWN;
+        let array = match is_of_rows {
+            true => array,
+            false => self
+                .try_coerce(array, SqlType::new(array_type), CastContext::Implicit, location)?
+                .ok_or_else(|| self.cannot_cast(from, array_type, location))?,
         };
         let quantified = Quantified {
             quantifier: if all { Quantifier::All } else { Quantifier::Any },
@@ -342,10 +351,9 @@ impl Binder<'_, '_> {
     }
 
     fn distinct_on(&mut self, left: Expr, right: Expr, negated: bool, location: Location) -> Result<Expr> {
-        // Rows of a named type are values, which compare as a whole.
-        let is_spread = left.sql_type.oid == oids::RECORD || right.sql_type.oid == oids::RECORD;
-        if let (ExprKind::Row { fields: left, .. }, ExprKind::Row { fields: right, .. }) = (&left.kind, &right.kind)
-            && is_spread
+        // The rows of FROM are values, which compare as a whole.
+        if let ExprKind::Row { fields: left, is_whole: false, .. } = &left.kind
+            && let ExprKind::Row { fields: right, is_whole: false, .. } = &right.kind
         {
             if left.len() != right.len() {
                 let message = "unequal number of entries in row expressions";

@@ -54,7 +54,7 @@ impl Binder<'_, '_> {
                     tree::ExprKind::Row { fields, .. } => self.spread_exprs(fields)?,
                     _ => match self.expr(left)? {
                         // A row that is cast to its type is still compared field by field.
-                        Expr { kind: ExprKind::Row { fields, .. }, .. } if is_cast_row(left) => fields,
+                        Expr { kind: ExprKind::Row { fields, is_whole: false, .. }, .. } => fields,
                         left => vec![left],
                     },
                 };
@@ -181,14 +181,6 @@ impl Binder<'_, '_> {
         let kind =
             SubqueryKind::Quantified { quantifier, left: coerced, comparisons, any_column: name == "<>", hashable };
         Ok(self.subquery_expr(kind, query, SqlType::BOOL, place))
-    }
-}
-
-/// Whether an expression was written as ROW(...) with a cast.
-fn is_cast_row(expr: &tree::Expr) -> bool {
-    match &expr.kind {
-        tree::ExprKind::Cast { input, .. } => matches!(input.kind, tree::ExprKind::Row { .. }) || is_cast_row(input),
-        _ => false,
     }
 }
 
