@@ -28,16 +28,14 @@ pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
         (ExprKind::IsDistinct { equal: a, negated: x }, ExprKind::IsDistinct { equal: b, negated: y }) => {
             x == y && same_call(a, b)
         }
-        (
-            ExprKind::Row { fields: a, is_whole: x, .. },
-            ExprKind::Row { fields: b, is_whole: y, .. },
-        ) => x == y && all(a, b),
+        (ExprKind::Row { fields: a, is_whole: x, .. }, ExprKind::Row { fields: b, is_whole: y, .. }) => {
+            x == y && all(a, b)
+        }
         (ExprKind::And(a), ExprKind::And(b))
         | (ExprKind::Or(a), ExprKind::Or(b))
         | (ExprKind::Coalesce(a), ExprKind::Coalesce(b))
         | (ExprKind::Greatest(a), ExprKind::Greatest(b))
-        | (ExprKind::Least(a), ExprKind::Least(b))
-        => all(a, b),
+        | (ExprKind::Least(a), ExprKind::Least(b)) => all(a, b),
         (ExprKind::Array { elements: a, nested: x }, ExprKind::Array { elements: b, nested: y }) => x == y && all(a, b),
         (ExprKind::Not(a), ExprKind::Not(b))
         | (ExprKind::IsNull(a), ExprKind::IsNull(b))

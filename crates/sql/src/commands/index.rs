@@ -167,6 +167,9 @@ fn key_of(
         }
         (None, None) => return Err(Error::internal("an index element is neither column nor expression")),
     };
+    if let (Some(_), Some(written)) = (&bound, &element.expr) {
+        super::column::check_type(ddl, &super::names::expression_name(written), sql_type.oid)?;
+    }
     let properties = properties::of_key(ddl, table, element, key.column, bound.as_ref(), sql_type)?;
     require_order(ddl, sql_type)?;
     Ok((key, bound, properties))

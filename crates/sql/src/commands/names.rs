@@ -177,7 +177,7 @@ fn distinct(base: String, names: &[String]) -> String {
 }
 
 /// What an expression in an index is called: by its function, its cast, its construct; `expr` otherwise.
-fn expression_name(expr: &Expr) -> String {
+pub fn expression_name(expr: &Expr) -> String {
     figured_name(expr).unwrap_or_else(|| "expr".to_owned())
 }
 

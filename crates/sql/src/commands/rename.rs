@@ -13,7 +13,7 @@ use super::composite;
 use super::constraint;
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, system_refusal};
 use super::dependencies::Renaming;
-use super::drop::{hold_function, hold_schema};
+use super::drop::{hold_function, hold_schema, input_types};
 use super::index::is_system_column;
 use super::overloads::Callers;
 use super::restate::{naming, naming_column};
@@ -22,6 +22,7 @@ use crate::catalogs::{DATABASE_OID, class, user_types};
 use crate::privileges;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
+use crate::types;
 
 /// ALTER ... RENAME.
 pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput> {
@@ -248,6 +249,9 @@ fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     let Some(schema) = catalog.schema(oid).filter(|_| oid != PG_CATALOG_SCHEMA && oid != INFORMATION_SCHEMA) else {
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {old}")));
     };
+    if ddl.state.catalog().schema_named(new).is_ok() {
+        return Err(Error::new(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{new}\" already exists")));
+    }
     let naming = naming(ddl, &Renaming::of_schema(ddl, oid))?;
     ddl.replace(SchemaDef { name: new.to_string(), ..(**schema).clone() })?;
     naming.store(ddl)
@@ -255,7 +259,22 @@ fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
 
 fn rename_function(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name) -> Result<()> {
     let function = hold_function(ddl, object, DROP_LOCK)?;
+    refuse_namesake(ddl, &function, function.schema, new)?;
     call_otherwise(ddl, &function, FunctionDef { name: new.to_string(), ..(*function).clone() })
+}
+
+/// 42723 if a function of the schema is called so and has the arguments of `function`.
+fn refuse_namesake(ddl: &Ddl<'_>, function: &FunctionDef, schema: Oid, name: &str) -> Result<()> {
+    let inputs = input_types(function);
+    let catalog = ddl.catalog();
+    if catalog.functions_named(schema, name).all(|other| input_types(other) != inputs) {
+        return Ok(());
+    }
+    let view = ddl.view();
+    let shown: Vec<String> = inputs.iter().map(|input| types::format_type_name(&view, *input)).collect();
+    let schema = view.schema_name(schema);
+    let message = format!("function {name}({}) already exists in schema \"{schema}\"", shown.join(", "));
+    Err(Error::new(sqlstate::DUPLICATE_FUNCTION, message))
 }
 
 /// Gives a function, which is held and was `old`, its new name or schema.
@@ -279,6 +298,9 @@ fn rename_role(ddl: &mut Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     for name in [old, new] {
         super::role::refuse_reserved(name, "Role names starting with \"pg_\" are reserved.")?;
     }
+    if catalog.role_by_name(new).is_some() {
+        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("role \"{new}\" already exists")));
+    }
     let denied = "permission denied to rename role";
     super::role::require_power_over(ddl, role, "must be superuser to rename superusers", denied)?;
     let mut renamed = RoleDef { name: new.to_string(), ..(**role).clone() };
@@ -297,6 +319,9 @@ pub(super) fn set_schema(ddl: &mut Ddl<'_>, object: &ObjectName, new: &Name, if_
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
             let function = hold_function(ddl, object, DROP_LOCK)?;
             let schema = target_schema(ddl, function.schema, new)?;
+            if schema != function.schema {
+                refuse_namesake(ddl, &function, schema, &function.name)?;
+            }
             call_otherwise(ddl, &function, FunctionDef { schema, ..(*function).clone() })?;
         }
         ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {

@@ -752,7 +752,7 @@ fn run_into(
 ) -> Result<()> {
     let statement: &RunFor<'_> = &statement;
     let (mut columns, mut first, mut count) = (Columns::new(), None::<Vec<Value>>, 0u64);
-    let (modifies, gives_rows) = (std::cell::Cell::new(false), std::cell::Cell::new(true));
+    let (modifies, gives_rows) = (std::cell::Cell::new(false), std::cell::Cell::new(false));
     statement(
         frame,
         run,

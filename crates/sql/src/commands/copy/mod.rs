@@ -15,7 +15,7 @@ use super::ddl::system_refusal;
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};
 use crate::catalogs::is_view;
 use crate::catalogs::user_types::is_composite_type;
-use crate::client::{Client, Format};
+use crate::client::{Client, Format, ResultColumn};
 use crate::executor::{Locals, Run, evaluate};
 use crate::plan::{Expr, ExprKind, VirtualTable};
 use crate::privileges::Privileges;
@@ -178,6 +178,9 @@ fn copy_between(
             CopySource::Table(name) => {
                 let copied = copied_from(session.state(), name)?;
                 let query = query_of(session.state(), &copied, &copy.columns)?;
+                if let (CopiedFrom::Table(table), Some(names)) = (&copied, &options.force_quote) {
+                    check_option_columns(table, &columns_of(table, &copy.columns)?, "FORCE_QUOTE", names)?;
+                }
                 Nested::plan_text(session.state(), &Arc::from(query), &Arc::from([]))
             }
             CopySource::Query(Statement::CreateTableAs(_)) => {
@@ -267,6 +270,19 @@ fn check_option_columns(table: &TableDef, columns: &[usize], option: &str, names
     Ok(())
 }
 
+/// The columns of FORCE_QUOTE must be among those of the query.
+fn check_quoted_columns(columns: &[ResultColumn], names: &[String]) -> Result<()> {
+    for (index, name) in names.iter().enumerate() {
+        if columns.iter().all(|column| column.name != name.as_str()) {
+            return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")));
+        }
+        if names[..index].contains(name) {
+            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
+        }
+    }
+    Ok(())
+}
+
 fn wire_format(options: &CopyOptions) -> Format {
     if options.format == CopyFormat::Binary { Format::Binary } else { Format::Text }
 }
@@ -281,6 +297,7 @@ fn copy_to(
     let columns = &planned.description.columns;
     state.tell_warnings(client);
     refuse_read_only(state, &planned.statement)?;
+    check_quoted_columns(columns, options.force_quote.as_deref().unwrap_or_default())?;
     let mut running = Running::start(planned)?;
     client.copy_out_response(wire_format(options), columns.len())?;
     state.engine().begin_statement()?;
