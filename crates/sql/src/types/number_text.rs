@@ -44,10 +44,13 @@ pub fn parse_integer(text: &str, type_name: &str, min: i64, max: i64) -> Result<
     let first_digit = position;
     // accumulated below zero, where there is room for one more
     let mut value = 0_i64;
+    // Too many digits are an error before what follows them. Those of `oid` are counted as 64 bits take them.
+    let least = if max == -(min + 1) { min } else { i64::MIN };
     while let Some(byte) = bytes.get(position).filter(|byte| byte.is_ascii_digit()) {
         value = value
             .checked_mul(10)
             .and_then(|value| value.checked_sub(i64::from(byte - b'0')))
+            .filter(|value| *value >= least)
             .ok_or_else(|| out_of_range(type_name, text))?;
         position += 1;
     }
@@ -116,6 +119,8 @@ trait Float: std::str::FromStr + Copy + PartialEq {
     const SPECIAL: [Self; 3];
     fn is_zero(self) -> bool;
     fn is_infinite(self) -> bool;
+    /// What is shown of a text whose number is out of range.
+    fn out_of_range<'t>(text: &'t str, number: &'t str) -> &'t str;
 }
 
 impl Float for f64 {
@@ -127,6 +132,9 @@ impl Float for f64 {
     fn is_infinite(self) -> bool {
         f64::is_infinite(self)
     }
+    fn out_of_range<'t>(_text: &'t str, number: &'t str) -> &'t str {
+        number
+    }
 }
 
 impl Float for f32 {
@@ -137,6 +145,9 @@ impl Float for f32 {
     }
     fn is_infinite(self) -> bool {
         f32::is_infinite(self)
+    }
+    fn out_of_range<'t>(text: &'t str, _number: &'t str) -> &'t str {
+        text
     }
 }
 
@@ -200,9 +211,6 @@ fn parse_float<F: Float>(text: &str) -> Result<F> {
             Err(invalid_syntax(F::TYPE_NAME, text))
         };
     }
-    if !rest_is_blank(rest) {
-        return Err(invalid_syntax(F::TYPE_NAME, text));
-    }
     let value: F = number.parse().map_err(|_| invalid_syntax(F::TYPE_NAME, text))?;
     let mantissa_is_zero = || {
         let mantissa = number.split(['e', 'E']).next().unwrap_or(number);
@@ -211,10 +219,13 @@ fn parse_float<F: Float>(text: &str) -> Result<F> {
     if value.is_infinite() || (value.is_zero() && !mantissa_is_zero()) {
         return Err(Error::new(
             sqlstate::NUMERIC_VALUE_OUT_OF_RANGE,
-            format!("\"{number}\" is out of range for type {}", F::TYPE_NAME),
+            format!("\"{}\" is out of range for type {}", F::out_of_range(text, number), F::TYPE_NAME),
         ));
     }
-    Ok(value)
+    match rest_is_blank(rest) {
+        true => Ok(value),
+        false => Err(invalid_syntax(F::TYPE_NAME, text)),
+    }
 }
 
 /// `double precision`
