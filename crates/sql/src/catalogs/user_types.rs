@@ -698,6 +698,22 @@ pub fn domain_default(view: &CatalogView, domain: Oid) -> Option<String> {
     }
 }
 
+/// Whether a domain takes every value of its base type, NULL too, and gives columns no default.
+///
+/// # Errors
+/// Those of reading the descriptors.
+pub fn restricts_nothing(view: &CatalogView, domain: Oid) -> Result<bool> {
+    let mut next = domain;
+    while let Some(Object::Custom(custom)) = view.catalog().object(next) {
+        let TypeBody::Domain { base, not_null, default, checks, .. } = TypeBody::decode(&custom.body)? else { break };
+        if not_null || default.is_some() || !checks.is_empty() {
+            return Ok(false);
+        }
+        next = base.oid;
+    }
+    Ok(true)
+}
+
 fn replace_parameters(expr: &mut Expr, value: &Value) {
     if matches!(expr.kind, ExprKind::Parameter(_)) {
         expr.kind = ExprKind::Constant(value.clone());

@@ -182,15 +182,17 @@ pub fn expression_name(expr: &Expr) -> String {
 }
 
 fn figured_name(expr: &Expr) -> Option<String> {
+    strong_name(expr).or_else(|| weak_name(expr))
+}
+
+/// The name of a column, a function or a construct. Casts and CASE around it leave it as it is.
+fn strong_name(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Column(parts) | ExprKind::Star(parts) => parts.last().map(ToString::to_string),
         ExprKind::Function(call) => Some(call.name.name.to_string()),
         ExprKind::NullIf(..) => Some("nullif".to_owned()),
-        ExprKind::Cast { input, type_name } => figured_name(input).or_else(|| Some(type_name.name.to_string())),
-        ExprKind::Collate { input, .. } => figured_name(input),
-        ExprKind::Case { otherwise, .. } => {
-            otherwise.as_ref().and_then(|otherwise| figured_name(otherwise)).or_else(|| Some("case".to_owned()))
-        }
+        ExprKind::Cast { input, .. } | ExprKind::Collate { input, .. } => strong_name(input),
+        ExprKind::Case { otherwise, .. } => otherwise.as_ref().and_then(|otherwise| strong_name(otherwise)),
         ExprKind::Array(_) => Some("array".to_owned()),
         ExprKind::Row { .. } => Some("row".to_owned()),
         ExprKind::Coalesce(_) => Some("coalesce".to_owned()),
@@ -203,7 +205,17 @@ fn figured_name(expr: &Expr) -> Option<String> {
                 crate::tree::Indirection::Field(name) => Some(name.to_string()),
                 _ => None,
             })
-            .or_else(|| figured_name(input)),
+            .or_else(|| strong_name(input)),
+        _ => None,
+    }
+}
+
+/// The name by the outermost cast or CASE.
+fn weak_name(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Cast { type_name, .. } => Some(type_name.name.to_string()),
+        ExprKind::Collate { input, .. } | ExprKind::Indirection { input, .. } => weak_name(input),
+        ExprKind::Case { .. } => Some("case".to_owned()),
         _ => None,
     }
 }

@@ -19,6 +19,7 @@ use super::super::volatility::volatility;
 use super::super::{index, properties, sequence, validate};
 use super::{add_constraint, place_of};
 use crate::binder::DefinitionUse;
+use crate::catalogs::user_types::restricts_nothing;
 use crate::executor::evaluate;
 use crate::plan::Expr;
 use crate::tree::{self, ColumnDefinition, DefinitionElement, Name};
@@ -108,10 +109,11 @@ fn next_value(ddl: &Ddl<'_>, table: &TableDef, place: usize, sequence: Oid) -> R
 }
 
 /// The value that fills a column without a default of its own if its type is a domain: the domain's default, or NULL where the domain
-/// takes it.
+/// takes it. None if the domain restricts nothing.
 fn filling_of_domain(ddl: &Ddl<'_>, column: &ColumnDef) -> Result<Option<Expr>> {
     let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
-    if types::base_type(&ddl.view(), sql_type).oid == sql_type.oid {
+    let view = ddl.view();
+    if types::base_type(&view, sql_type).oid == sql_type.oid || restricts_nothing(&view, sql_type.oid)? {
         return Ok(None);
     }
     ddl.bind(|context| crate::binder::column_default(context, column)).map(Some)
