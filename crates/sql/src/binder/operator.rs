@@ -266,19 +266,23 @@ impl Binder<'_, '_> {
         }
         let left = self.apply_cast(left, &resolved.casts[0], location)?;
         let wanted = resolved.types.arguments.get(1).map_or(element, |wanted| *wanted);
-        let Some(array_type) = types::array_type(self.context.lookup, wanted.oid) else {
-            let wanted = self.type_name(wanted.oid);
-            let message = format!("could not find array type for data type {wanted}");
-            return Err(self.error(sqlstate::UNDEFINED_OBJECT, message, location));
-        };
-        let from = array.sql_type.oid;
-        // Rows compare whatever types they have, so an array of them stays what it is.
+        // Rows compare whatever types they have, so an array of them stays what it is. So does one whose elements are of a domain over an array
+        // type, which has no array type itself.
         let is_of_rows = wanted.oid == oids::RECORD && element.oid != oids::UNKNOWN;
-        let array = match is_of_rows {
-            true => array,
-            false => self
-                .try_coerce(array, SqlType::new(array_type), CastContext::Implicit, location)?
-                .ok_or_else(|| self.cannot_cast(from, array_type, location))?,
+        let is_of_arrays = || types::base_type(self.context.lookup, element).oid == wanted.oid;
+        let array = match types::array_type(self.context.lookup, wanted.oid) {
+            Some(_) if is_of_rows => array,
+            Some(array_type) => {
+                let from = array.sql_type.oid;
+                self.try_coerce(array, SqlType::new(array_type), CastContext::Implicit, location)?
+                    .ok_or_else(|| self.cannot_cast(from, array_type, location))?
+            }
+            None if is_of_arrays() => array,
+            None => {
+                let wanted = self.type_name(wanted.oid);
+                let message = format!("could not find array type for data type {wanted}");
+                return Err(self.error(sqlstate::UNDEFINED_OBJECT, message, location));
+            }
         };
         let quantified = Quantified {
             quantifier: if all { Quantifier::All } else { Quantifier::Any },

@@ -86,12 +86,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
     }
     if let Some(filter) = &create.filter {
         let predicate = ddl.expression(Some(&table), filter, DefinitionUse::IndexPredicate)?;
-        if ddl.planned_volatility(&predicate)? != Volatility::Immutable {
-            return Err(Error::new(
-                sqlstate::INVALID_OBJECT_DEFINITION,
-                "functions in index predicate must be marked IMMUTABLE",
-            ));
-        }
+        require_immutable(ddl, &predicate, DefinitionUse::IndexPredicate)?;
         index.predicate = Some(ddl.to_store(&predicate, &TableNames(&table))?);
         read.extend(expression_columns(&predicate));
     }
@@ -149,12 +144,7 @@ fn key_of(
                 key.column = Some(*slot as usize);
                 (bound.sql_type, None)
             } else {
-                if ddl.planned_volatility(&bound)? != Volatility::Immutable {
-                    return Err(Error::new(
-                        sqlstate::INVALID_OBJECT_DEFINITION,
-                        "functions in index expression must be marked IMMUTABLE",
-                    ));
-                }
+                require_immutable(ddl, &bound, DefinitionUse::IndexKey)?;
                 hold_named_in(ddl, &bound)?;
                 // Read back on its own, it must keep its type.
                 let text =
@@ -238,6 +228,16 @@ fn require_order(ddl: &Ddl<'_>, sql_type: SqlType) -> Result<()> {
     let message = format!("data type {name} has no default operator class for access method \"btree\"");
     Err(Error::new(sqlstate::UNDEFINED_OBJECT, message)
         .hint("You must specify an operator class for the index or define a default operator class for the data type."))
+}
+
+/// 42P17 for an expression of an index that calls functions that are not immutable.
+pub(super) fn require_immutable(ddl: &Ddl<'_>, expr: &Expr, used_for: DefinitionUse<'_>) -> Result<()> {
+    if ddl.planned_volatility(expr)? == Volatility::Immutable {
+        return Ok(());
+    }
+    let what = if matches!(used_for, DefinitionUse::IndexPredicate) { "predicate" } else { "expression" };
+    let message = format!("functions in index {what} must be marked IMMUTABLE");
+    Err(Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message))
 }
 
 /// Fills an index that was made for a table that has rows.

@@ -77,3 +77,16 @@ alter table stored_row add column c limited;
 alter table stored_row add column d filled;
 alter table stored_row add column e int default 3;
 select * from storing, stored_row;
+-- An index's expression must be immutable with the column's new type, too.
+create table volatile_by_type (a int, b text);
+create index on volatile_by_type ((b::text));
+create index on volatile_by_type (a) where b::text <> '';
+alter table volatile_by_type alter b type timestamptz using null;
+alter table volatile_by_type alter b type varchar(7);
+drop index volatile_by_type_b_idx;
+alter table volatile_by_type alter b type timestamptz using null;
+-- Arrays of domains over arrays.
+create domain numbers as integer[];
+select array[3]::numbers = any (array[array[3]::numbers]), array[3]::numbers = any ('{"{3}"}'::numbers[]), array[3] = any ('{"{3}","{4}"}'::numbers[]);
+select array[3]::numbers <> all ('{"{3}","{4}"}'::numbers[]), array[3]::numbers in (array[3]::numbers, array[4]::numbers), array[5]::numbers not in (array[3]::numbers, array[4]::numbers);
+select x from (values (array[1]::numbers), (array[2, 3]::numbers), (null)) v(x) where x = any ('{"{1}",NULL}'::numbers[]) or x in (array[2, 3]::numbers);

@@ -12,7 +12,7 @@ use super::super::dependencies::{Node, stored_columns, views_reading};
 use super::super::reshape::refuse_stored_rows;
 use super::super::restate::Readers;
 use super::super::rewrite::rewrite;
-use super::super::{column, constraint, properties, sequence};
+use super::super::{column, constraint, index, properties, sequence};
 use super::place_of;
 use crate::binder::{DefinitionUse, expression_columns};
 use crate::executor::evaluate;
@@ -203,6 +203,9 @@ fn restate(ddl: &Ddl<'_>, new: &mut TableDef, place: usize) -> Result<()> {
         let expr = ddl.stored_expression(&shape, text, used_for)?;
         if !expression_columns(&expr).contains(&place) {
             return Ok(None);
+        }
+        if matches!(used_for, DefinitionUse::IndexKey | DefinitionUse::IndexPredicate) {
+            index::require_immutable(ddl, &expr, used_for)?;
         }
         let view = ddl.view();
         let names = TableNames(&shape);
