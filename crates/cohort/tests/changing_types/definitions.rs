@@ -248,7 +248,7 @@ impl Script {
     /// A DO block whose variables are used before and after a change.
     pub fn block_of_code(&mut self, catalog: &Catalog, table: &Relation) -> String {
         let relations: Vec<&Relation> = catalog.relations.iter().filter(|relation| relation.kind != 'v').collect();
-        let kind = (*self.pick(&relations)).name.clone();
+        let kind = self.pick(&relations).name.clone();
         let value = self.value(catalog, &kind);
         let (before, after) = (self.assignments(catalog, "v", &kind), self.assignments(catalog, "v", &kind));
         let columns: Vec<Column> =
