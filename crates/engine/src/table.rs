@@ -26,7 +26,7 @@ pub struct Table {
     pub(crate) indexed_columns: ColumnSet,
     /// Whether one of its indexes has its uniqueness looked at later.
     pub has_deferrable_keys: bool,
-    /// Columns of unique indexes: an update of others leaves key-share locks alone.
+    /// Columns of indexes that foreign keys may refer to: an update of others leaves key-share locks alone.
     pub(crate) key_columns: ColumnSet,
     pub(crate) activity: Arc<TableActivity>,
 }

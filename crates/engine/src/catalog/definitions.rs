@@ -516,6 +516,11 @@ impl IndexDef {
         }
     }
 
+    /// Whether a foreign key may refer to its columns: it is unique, of all rows, and its keys are columns.
+    pub fn may_be_referenced(&self) -> bool {
+        self.unique && self.predicate.is_none() && self.keys.iter().all(|key| key.column.is_some())
+    }
+
     /// Every column whose change may change an entry.
     pub fn columns_read(&self) -> ColumnSet {
         self.keys.iter().filter_map(|key| key.column).chain(self.expression_columns.iter().copied()).collect()

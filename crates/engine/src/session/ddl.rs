@@ -509,7 +509,7 @@ impl Session {
         for index in catalog.indexes_of(def.oid) {
             let columns = index.columns_read();
             indexed_columns.insert_all(&columns);
-            if index.unique {
+            if index.may_be_referenced() {
                 key_columns.insert_all(&columns);
             }
             let btree = shared.relations.tree(&shared.trees, index.file)?;

@@ -379,8 +379,9 @@ impl Session {
         let mut mode = RowLockMode::NoKeyUpdate;
         if changed.intersects(&table.indexed_columns) {
             new_keys = self.changed_keys(scratch, table, tid, row, changed, keys)?;
-            let unique_changed = |(index, changed): (&Arc<crate::table::Index>, &bool)| *changed && index.def.unique;
-            if changed.intersects(&table.key_columns) && table.indexes.iter().zip(&new_keys).any(unique_changed) {
+            let key_changed =
+                |(index, changed): (&Arc<crate::table::Index>, &bool)| *changed && index.def.may_be_referenced();
+            if changed.intersects(&table.key_columns) && table.indexes.iter().zip(&new_keys).any(key_changed) {
                 mode = RowLockMode::Update;
             }
         }
