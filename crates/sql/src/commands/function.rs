@@ -17,7 +17,7 @@ use crate::executor::{evaluate, run_pending_checks};
 use crate::plan::{Expr, OutputColumn};
 use crate::privileges::Subject;
 use crate::session::planning::Environment;
-use crate::session::{SessionState, UtilityOutput};
+use crate::session::{CatalogView, SessionState, UtilityOutput};
 use crate::tree::{
     AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name,
     ObjectKind, ObjectName, ParameterMode, TypeName,
@@ -524,6 +524,13 @@ fn call_types(function: &FunctionDef, arguments: &[Expr]) -> CallTypes {
     CallTypes::new(arguments.iter().map(|argument| argument.sql_type), SqlType::new(function.returns))
 }
 
+/// Whether the only output is itself a row.
+fn gives_one_row_value(view: &CatalogView, columns: &[OutputColumn]) -> bool {
+    let [column] = columns else { return false };
+    let base = types::base_type(view, column.sql_type).oid;
+    base == oids::RECORD || types::composite_shape(view, base).is_some()
+}
+
 /// CALL.
 pub(super) fn call(
     ddl: &mut Ddl<'_>,
@@ -550,8 +557,10 @@ pub(super) fn call(
     let columns = outputs(ddl.state, &function, &call_types);
     let row = match result {
         _ if columns.is_empty() => return Ok(UtilityOutput::tag("CALL")),
+        Value::Void => vec![Value::Null; columns.len()],
+        value if gives_one_row_value(&ddl.view(), &columns) => vec![value],
         Value::Record(record) => record.fields.clone(),
-        Value::Null | Value::Void => vec![Value::Null; columns.len()],
+        Value::Null => vec![Value::Null; columns.len()],
         value => vec![value],
     };
     Ok(UtilityOutput::few("CALL", vec![row]))
