@@ -370,7 +370,7 @@ pub static TEMPLATES: &[(Type, &str)] = &[
     ("text[]", "array[{text}, {text!}]"),
     ("text[]", "string_to_array({text}, ' ')"),
     ("text[]", "regexp_split_to_array({text}, 'b')"),
-    // The cast makes an array of a parameter, too: `$1 || 'a'` joins two texts, which may be no array's text.
+    // Without the cast, `$1 || 'a'` joins two texts, and the result need not be an array.
     ("text[]", "({text[]!}::text[] || {text})"),
     ("text[]", "{int4[]}::text[]"),
     ("mood", "(case when {bool} then 'low' else 'high' end)::mood"),

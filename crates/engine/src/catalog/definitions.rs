@@ -158,14 +158,15 @@ pub enum ReplicaIdentity {
 /// what the query means.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ViewScope {
-    /// The relations that it reads, with the number of columns that each had, dropped ones counted.
+    /// The relations that it reads, and the row types that functions in FROM return, with the number of columns that each had. Dropped
+    /// columns of relations count.
     pub columns: Vec<(Oid, u32)>,
     /// The functions made by users that it calls.
     pub functions: Vec<Oid>,
 }
 
 impl ViewScope {
-    /// How many of a relation's columns it could name; `None` for all.
+    /// How many columns of a relation or row type it could name; `None` for all.
     pub fn columns_of(&self, relation: Oid) -> Option<usize> {
         let found = self.columns.iter().find(|(oid, _)| *oid == relation);
         found.map(|(_, columns)| *columns as usize)

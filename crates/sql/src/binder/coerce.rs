@@ -119,10 +119,11 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// `expr`, which has the type's number, as `target`. A cast that takes a modifier away was written, and a stored text keeps it.
+    /// `expr` as `target`; both have the same type, perhaps with different modifiers. In a text that is stored, a written cast that removes a
+    /// modifier is kept.
     fn without_modifier(&self, expr: Expr, target: SqlType, location: Location) -> Expr {
         let loses_one = target.typmod < 0 && expr.sql_type.typmod >= 0 && target.oid != oids::UNKNOWN;
-        // Only what has to be fitted to a modifier is shown with it.
+        // A constant is shown without its modifier: its value already fits. NULLs are shown with it, those of intervals excepted.
         let is_bare = expr.as_constant().is_some_and(|value| !value.is_null() || target.oid == oids::INTERVAL);
         if !loses_one || is_bare || !self.keeps_casts() {
             return Expr { sql_type: target, ..expr };
@@ -167,8 +168,7 @@ impl Binder<'_, '_> {
 
     /// `input` through `cast`. Where values pass unchanged only the type changes.
     fn cast_expr(&self, input: Expr, cast: Cast, target: SqlType, location: Location) -> Expr {
-        // Of a constant and of a cast it has to be known later which type they had: they are shown with it. What is stored keeps
-        // every cast that was written.
+        // Constants and casts are shown with their type, so they keep the cast. Stored texts keep every cast that was written.
         let is_kept = matches!(input.kind, ExprKind::Constant(_) | ExprKind::Cast(_))
             || cast.context == CastContext::Explicit && self.keeps_casts();
         if cast.is_noop() && !(is_kept && input.sql_type.oid != target.oid) {

@@ -461,8 +461,8 @@ impl Binder<'_, '_> {
         self.fields_of(bound, location)
     }
 
-    /// Whether a field of a row that was written keeps the row. It does where the row has a named type, which a stored expression depends on by its
-    /// field, and in a query that is stored. The planner takes the field alone.
+    /// Whether a field that is taken from a written row keeps the row around it. It does if the row has a named type, because the stored
+    /// expression depends on that type's field, and in stored queries. Elsewhere, and in plans, the field stands alone.
     fn keeps_row(&self, sql_type: SqlType) -> bool {
         sql_type.oid != oids::RECORD || self.keeps_words()
     }

@@ -423,6 +423,7 @@ impl Binder<'_, '_> {
         let is_alone = calls.len() == 1 && !ordinality;
         let kind = RelationKind::Function { calls, ordinality };
         let mut relation = Relation { kind, alias: shown, columns, lateral: true, access: None };
+        // The alias's names pass over columns that came later, as over dropped ones.
         later.iter().for_each(|place| relation.columns[*place].dropped = true);
         self.rename_columns(&mut relation, alias)?;
         later.iter().for_each(|place| relation.columns[*place].dropped = false);
@@ -431,7 +432,7 @@ impl Binder<'_, '_> {
         for name in &mut names {
             name.forget_columns(|place| later.contains(&place));
             if !is_alone {
-                // Such a row is none of the function's type.
+                // The row of several functions, or of one WITH ORDINALITY, is not a row of the function's type.
                 name.later_columns.clear();
             }
         }
@@ -756,7 +757,7 @@ fn common_columns(left: &[NamedItem], right: &[NamedItem]) -> Vec<Name> {
     common
 }
 
-/// The columns of functions side by side, by their places, that their rows' types got after a stored query with this scope was written.
+/// The places of columns that the row types of these functions got after the view of this scope was written.
 pub fn later_columns(
     catalog: &Catalog,
     lookup: &dyn CatalogLookup,

@@ -164,7 +164,7 @@ impl Binder<'_, '_> {
         let wanted = self.wanted_call(call, &types, &names, procedure);
         let mut resolved =
             types::resolve_function(self.context.lookup, &wanted).map_err(|error| match error.sqlstate() {
-                // PostgreSQL does not say which call's arguments don't agree.
+                // PostgreSQL gives no position when the types of polymorphic arguments do not agree.
                 sqlstate::DATATYPE_MISMATCH => error,
                 _ => self.at(error, location),
             })?;
@@ -282,7 +282,8 @@ impl Binder<'_, '_> {
             Callee::Aggregate(def) => def.arguments,
             Callee::User(_) | Callee::Cast(_) => &[],
         };
-        // `any` says nothing of a parameter's type. Nor does it of a literal's, which a stored text shows as it was written.
+        // A parameter of type `any` does not tell the type of the argument. A literal stays without a type, so that a stored text shows it as
+        // it was written.
         let keeps_literals = self.keeps_casts() && !call.distinct;
         let is_untyped = |expr: &Expr, position: usize| {
             (matches!(expr.kind, ExprKind::Parameter(_)) || keeps_literals && expr.as_constant().is_some())

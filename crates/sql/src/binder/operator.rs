@@ -46,7 +46,7 @@ impl Binder<'_, '_> {
         right: Expr,
         location: Location,
     ) -> Result<Expr> {
-        // Rows of a named type, and those of FROM, are values, which compare as a whole.
+        // Only rows that were written without a cast compare field by field. Rows of FROM and of named types are values.
         if let Some(Expr { kind: ExprKind::Row { fields: left_fields, is_whole: false, .. }, sql_type: left_type }) =
             &left
             && let ExprKind::Row { fields: right_fields, is_whole: false, .. } = &right.kind
@@ -266,8 +266,8 @@ impl Binder<'_, '_> {
         }
         let left = self.apply_cast(left, &resolved.casts[0], location)?;
         let wanted = resolved.types.arguments.get(1).map_or(element, |wanted| *wanted);
-        // Rows compare whatever types they have, so an array of them stays what it is. So does one whose elements are of a domain over an array
-        // type, which has no array type itself.
+        // An array of rows is not converted: rows of any types compare. Nor is an array of a domain over an array type: arrays of arrays have
+        // no type.
         let is_of_rows = wanted.oid == oids::RECORD && element.oid != oids::UNKNOWN;
         let is_of_arrays = || types::base_type(self.context.lookup, element).oid == wanted.oid;
         let array = match types::array_type(self.context.lookup, wanted.oid) {
@@ -355,7 +355,7 @@ impl Binder<'_, '_> {
     }
 
     fn distinct_on(&mut self, left: Expr, right: Expr, negated: bool, location: Location) -> Result<Expr> {
-        // The rows of FROM are values, which compare as a whole.
+        // Whole rows of FROM compare as values. Written rows, cast or not, compare field by field.
         if let ExprKind::Row { fields: left, is_whole: false, .. } = &left.kind
             && let ExprKind::Row { fields: right, is_whole: false, .. } = &right.kind
         {

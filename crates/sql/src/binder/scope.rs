@@ -223,7 +223,7 @@ pub(super) struct NamedItem {
 }
 
 impl NamedItem {
-    /// Leaves the columns that are `later` to the row as a whole. Columns are told by their places in the relation.
+    /// Moves the columns for which `later` is true to those that only the row as a whole has. `later` is given places in the relation.
     pub(super) fn forget_columns(&mut self, later: impl Fn(usize) -> bool) {
         let is_later = |column: &NamedColumn| {
             column.origin.is_some_and(|(_, attribute)| attribute >= 0 && later(attribute as usize))

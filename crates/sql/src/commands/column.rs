@@ -290,7 +290,7 @@ pub(super) fn bind_default(ddl: &Ddl<'_>, column: &ColumnDef, expr: &tree::Expr)
     ddl.expression(None, expr, DefinitionUse::Default { column: &column.name, sql_type })
 }
 
-/// Whether a default is NULL and nothing else. A cast to a type of a certain length counts as something else, as in PostgreSQL.
+/// Whether a default is NULL and nothing else. A NULL with a length, as in `NULL::numeric(6,2)`, is a default that is kept, as in PostgreSQL.
 fn is_null(expr: &Expr) -> bool {
     let has_length = expr.sql_type.typmod >= 0 && expr.sql_type.oid != oids::INTERVAL;
     matches!(&expr.kind, ExprKind::Constant(Value::Null)) && !has_length
@@ -298,7 +298,8 @@ fn is_null(expr: &Expr) -> bool {
 
 /// The text of a generated column's expression; `table` holds all columns, those that are generated marked.
 pub(super) fn generated_text(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize, expr: &tree::Expr) -> Result<String> {
-    // As in PostgreSQL, the conversion to the column's type need not be immutable, and is no part of what is computed now.
+    // As in PostgreSQL, only the expression must be immutable, not its conversion to the column's type. So the expression is bound without the
+    // conversion first.
     let bound = ddl.expression(Some(table), expr, DefinitionUse::Uncoerced)?;
     if has_whole_row(&bound, table) {
         let message = "cannot use whole-row variable in column generation expression";

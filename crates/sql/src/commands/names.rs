@@ -185,7 +185,7 @@ fn figured_name(expr: &Expr) -> Option<String> {
     strong_name(expr).or_else(|| weak_name(expr))
 }
 
-/// The name of a column, a function or a construct. Casts and CASE around it leave it as it is.
+/// The name of a column, a function or a construct: level 2 of PostgreSQL's `FigureColname`. Casts and CASE around it leave it as it is.
 fn strong_name(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Column(parts) | ExprKind::Star(parts) => parts.last().map(ToString::to_string),
@@ -210,7 +210,7 @@ fn strong_name(expr: &Expr) -> Option<String> {
     }
 }
 
-/// The name by the outermost cast or CASE.
+/// The name for an expression without a strong name: that of its outermost cast, or `case`. Level 1 of PostgreSQL's `FigureColname`.
 fn weak_name(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Cast { type_name, .. } => Some(type_name.name.to_string()),

@@ -238,13 +238,13 @@ fn holds(view: &CatalogView, oid: Oid, wanted: Oid) -> bool {
     row_types_in(view, oid).contains(&wanted)
 }
 
-/// The column that stores values of a type, or values that have such in them, as messages name it: `t.c`. It is what PostgreSQL would come
-/// upon first.
+/// The first column, as `t.c`, in which a table stores values of the type, also inside arrays, rows and domains. The order of the search is
+/// PostgreSQL's.
 pub(super) fn storing_column(ddl: &Ddl<'_>, type_oid: Oid) -> Result<Option<String>> {
     column_storing(ddl, type_oid, &mut Vec::new())
 }
 
-/// `seen`: the types that have been looked at, of which one might have another in it in a circle.
+/// `seen`: types that have been searched; types may contain each other by way of tables.
 fn column_storing(ddl: &Ddl<'_>, wanted: Oid, seen: &mut Vec<Oid>) -> Result<Option<String>> {
     sync::yield_point()?;
     if seen.contains(&wanted) {

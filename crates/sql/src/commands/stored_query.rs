@@ -266,7 +266,7 @@ impl QueryNames for NamesNow<'_, '_, '_> {
     }
 }
 
-/// Lowers the number of a composite type's fields that views know, by those of them that the type loses.
+/// Views note how many fields of a composite type they know. Takes the dropped ones of these off the number.
 pub(super) fn forget_fields(ddl: &Ddl<'_>, type_oid: Oid, changes: &[Reshaping]) -> Result<()> {
     let remaining = |known: usize| {
         changes.iter().fold(known, |known, change| match change {

@@ -119,7 +119,7 @@ pub struct Locals<'p> {
     pub affected_rows: u64,
     /// What each node does is counted here, for EXPLAIN ANALYZE.
     pub measurements: Option<Measurements>,
-    /// A materialized view without rows yet that a scan among the operators made is to read.
+    /// A materialized view without data that the statement reads.
     unpopulated: Option<&'p str>,
 }
 

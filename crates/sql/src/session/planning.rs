@@ -270,7 +270,7 @@ impl Drop for SessionEval<'_> {
     }
 }
 
-/// Takes what functions say while a literal is read, where there is no client at hand: warnings are told later.
+/// Collects notices of functions while a literal is read: warnings are sent later.
 struct Aside<'a> {
     state: &'a SessionState,
 }

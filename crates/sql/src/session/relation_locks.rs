@@ -23,7 +23,7 @@ impl RelationLocks {
     /// catalog has moved on or an index is too new.
     ///
     /// # Errors
-    /// 42501 and its kin for who may not run it; those of waiting for locks.
+    /// 42501 if the role may not run it; those of waiting for locks.
     pub(crate) fn take(&mut self, state: &SessionState, planned: &Planned) -> Result<bool> {
         state.require_all(&planned.statement.access)?;
         self.take_to_prepare(state, planned)

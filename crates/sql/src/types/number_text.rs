@@ -44,7 +44,7 @@ pub fn parse_integer(text: &str, type_name: &str, min: i64, max: i64) -> Result<
     let first_digit = position;
     // accumulated below zero, where there is room for one more
     let mut value = 0_i64;
-    // Too many digits are an error before what follows them. Those of `oid` are counted as 64 bits take them.
+    // A number that is too large is reported before junk behind it, as in PostgreSQL. `oid` is read as a 64-bit number.
     let least = if max == -(min + 1) { min } else { i64::MIN };
     while let Some(byte) = bytes.get(position).filter(|byte| byte.is_ascii_digit()) {
         value = value

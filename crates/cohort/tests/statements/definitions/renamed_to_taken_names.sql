@@ -1,4 +1,4 @@
--- A new name that something of the kind has, be it the thing itself.
+-- A rename to a name that is taken fails, also a rename to the object's own name.
 create function ff(int) returns bool language sql as 'select $1 > 3';
 create function gg(int) returns bool language sql as 'select $1 > 3';
 create function gg(text) returns bool language sql as 'select true';

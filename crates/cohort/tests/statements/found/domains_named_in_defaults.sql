@@ -1,4 +1,4 @@
--- A domain whose default names a type is taken for one that is made of it.
+-- A domain whose default names a type counts as a domain over it.
 create table t (a int);
 create function of_t(x t) returns int language sql immutable as 'select 1';
 create domain by_default as int default of_t(null::t);

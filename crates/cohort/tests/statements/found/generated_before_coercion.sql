@@ -23,7 +23,7 @@ insert into g1 values ('2020-01-02');
 select * from g1 order by a;
 reset datestyle;
 select attrelid::regclass, attname, pg_get_expr(adbin, adrelid) from pg_attrdef join pg_attribute on attrelid = adrelid and attnum = adnum where attrelid::regclass::text ~ '^g' order by attrelid::regclass::text, attnum;
--- Literals that are taken as they are keep to be shown without a type.
+-- Literals for parameters of type `any` are shown without a type.
 create view v as select concat('a', 'b', null, 1, 'x'::text), num_nulls('a', null), format('%s', 'a'), concat_ws(',', 'a', 'b'), json_build_array('a', 1), count('a'), pg_typeof('a');
 select pg_get_viewdef('v');
 select * from v;

@@ -65,7 +65,7 @@ create function f() returns int language plpgsql as 'begin return 1_5; end';
 select '0x10'::int;
 select '1_000'::int;
 select '0b1'::numeric;
--- Too many digits are told before what follows them.
+-- A number out of range is reported before junk behind it.
 select '12345678901x'::int;
 select '-12345678901x'::int;
 select '12345678901 x'::int;

@@ -473,7 +473,7 @@ impl Named {
             ExprKind::Set(call) => &call.function,
             ExprKind::Constant(value) => return self.a_constant(value, expr.sql_type.oid),
             ExprKind::Cast(_) => return self.a_type(expr.sql_type.oid),
-            // Its text has a cast, as there are no elements to tell the type.
+            // An empty array is written with a cast, because no element tells its type.
             ExprKind::Array { elements, .. } if elements.is_empty() => return self.a_type(expr.sql_type.oid),
             ExprKind::Row { shape, .. } => return self.a_type(shape.type_oid),
             ExprKind::Field(access) => {

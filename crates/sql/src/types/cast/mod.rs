@@ -109,7 +109,7 @@ impl Cast {
         Cast { source: ty, target: ty, context: CastContext::Implicit, steps: Vec::new() }
     }
 
-    /// The conversion, written as such, between modifiers of one type that leaves values as they are.
+    /// A written cast between modifiers of one type that changes no value.
     pub fn relabeling(source: SqlType, target: SqlType) -> Cast {
         Cast { source, target, context: CastContext::Explicit, steps: Vec::new() }
     }
