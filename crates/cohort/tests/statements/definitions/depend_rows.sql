@@ -45,6 +45,14 @@ select * from (
         pg_describe_object(refclassid, refobjid, refobjsubid) as referenced, deptype
     from pg_depend where objid >= 16384
 ) d where object !~ 'pg_toast|RI_Constraint' and object || referenced !~ 'd_' order by object collate "C", referenced collate "C", deptype;
+-- A written row of the table's own type names its columns and functions; the row as a whole does not.
+create function same(int) returns int language sql immutable as 'select $1';
+create table d_written (a int, b int, check (row(d_written.a, same(d_written.b))::d_written is distinct from '(1,2)'));
+create table d_whole (a int, b int, check (d_whole is distinct from '(1,2)'));
+create index d_key on d_written ((row(a, same(b))::d_written));
+select pg_describe_object(classid, objid, objsubid) as object, pg_describe_object(refclassid, refobjid, refobjsubid) as referenced, deptype
+    from pg_depend where objid in (select oid from pg_constraint where conrelid in ('d_written'::regclass, 'd_whole'::regclass)) or objid = 'd_key'::regclass
+    order by object collate "C", referenced collate "C", deptype;
 -- The same rows are found by either side.
 select pg_describe_object(classid, objid, objsubid), deptype from pg_depend
     where refclassid = 'pg_proc'::regclass and refobjid = 'bi'::regproc order by 1, 2;

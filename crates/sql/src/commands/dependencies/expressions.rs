@@ -100,7 +100,9 @@ impl ExpressionUse {
     fn add(&mut self, expr: &Expr, table: Option<&Arc<TableDef>>) {
         match &expr.kind {
             // Rows of the table itself are of whatever columns it has.
-            ExprKind::Row { shape, .. } if table.is_some_and(|table| table.oid == shape.type_oid) => return,
+            ExprKind::Row { shape, is_whole: true, .. } if table.is_some_and(|table| table.oid == shape.type_oid) => {
+                return;
+            }
             ExprKind::Column(slot) => {
                 // A trigger's condition has the columns of two rows.
                 let width = table.map_or(0, |table| table.columns.len());
