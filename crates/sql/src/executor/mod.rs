@@ -143,7 +143,7 @@ struct KeptRow {
 impl<'p> Locals<'p> {
     fn note_scan(&mut self, table: &'p TableDef) {
         if table.is_unpopulated {
-            self.unpopulated = Some(&table.name);
+            self.unpopulated.get_or_insert(&table.name);
         }
     }
 

@@ -128,7 +128,7 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// Notes whether a subquery's plan reads a materialized view without rows.
+    /// Notes the first materialized view without rows that a subquery's plan reads: the error names it.
     fn note_unpopulated(&mut self, plan: &Plan) {
         let table = match &plan.node {
             Node::SeqScan(scan) => Some(&scan.table),
@@ -137,7 +137,7 @@ impl Planner<'_, '_> {
             _ => None,
         };
         if let Some(table) = table.filter(|table| table.is_unpopulated) {
-            self.unpopulated = Some(Arc::clone(table));
+            self.unpopulated.get_or_insert_with(|| Arc::clone(table));
         }
         plan.node.for_each_input(&mut |input| self.note_unpopulated(input));
     }

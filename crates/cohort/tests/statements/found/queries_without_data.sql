@@ -56,6 +56,11 @@ with c as (select x from not_filled) select (select x from c) from no_rows;
 select (select max(x) from not_filled) from no_rows limit 0;
 prepare p as select (select max(x) from not_filled) from no_rows;
 execute p;
+-- The first of several views is named.
+create materialized view not_filled_either as select 1 as x with no data;
+select (select max(x) from not_filled), (select max(x) from not_filled_either) from no_rows;
+select (select max(x) from not_filled) from not_filled_either;
+select (select max(x) from not_filled_either) from not_filled;
 refresh materialized view not_filled;
 execute p;
 select (select max(x) from not_filled) from no_rows;
