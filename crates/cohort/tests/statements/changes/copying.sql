@@ -148,3 +148,12 @@ copy left_out from stdin;
 select * from left_out;
 drop table left_out;
 drop function leaving_out;
+-- FORCE_QUOTE names columns that are copied.
+create table rt (a int, b int);
+insert into rt values (1, 2);
+copy rt to stdout (format csv, force_quote (zz));
+copy rt to stdout (format csv, force_quote (a, a));
+copy rt (a) to stdout (format csv, force_quote (b));
+copy rt (a) to stdout (format csv, force_quote (a));
+copy (select 1 as x) to stdout (format csv, force_quote (y));
+copy (select 1 as x) to stdout (format csv, force_quote (x));

@@ -103,3 +103,8 @@ truncate items, copied;
 truncate nothing;
 select count(*) from items;
 drop table items, copied, other_holder, identity_always, identity_default;
+-- RETURNING has columns.
+create table no_columns ();
+insert into no_columns default values returning *;
+delete from no_columns returning *;
+insert into no_columns default values returning 1;

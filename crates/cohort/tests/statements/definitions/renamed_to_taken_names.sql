@@ -39,17 +39,3 @@ create type cp as (a int);
 alter type cp rename attribute a to a;
 alter type cp rename to cp;
 alter function ff(int) set schema renamed_to_taken_names;
--- EXECUTE ... INTO of a text without a statement.
-do $$ declare r int; begin execute '' into r; end $$;
-do $$ declare r int; begin execute ';' into r; end $$;
-do $$ declare r int; begin execute 'create table zz (a int)' into r; end $$;
-do $$ begin execute ''; end $$;
--- FORCE_QUOTE names columns that are copied.
-create table rt (a int, b int);
-insert into rt values (1, 2);
-copy rt to stdout (format csv, force_quote (zz));
-copy rt to stdout (format csv, force_quote (a, a));
-copy rt (a) to stdout (format csv, force_quote (b));
-copy rt (a) to stdout (format csv, force_quote (a));
-copy (select 1 as x) to stdout (format csv, force_quote (y));
-copy (select 1 as x) to stdout (format csv, force_quote (x));

@@ -45,24 +45,6 @@ alter table cast_first alter b type int using 3;
 alter table cast_first alter c type text;
 alter table cast_first alter c type cast_first;
 alter table cast_first alter c type cast_first[] using null;
--- RETURNING has columns.
-create table no_columns ();
-insert into no_columns default values returning *;
-delete from no_columns returning *;
-insert into no_columns default values returning 1;
--- Defaults that are NULL.
-create table null_defaults (a numeric(6,2) default null::numeric(6,2), b int default null::int, c char(3) default null::char(3), d text default null::varchar(3), e interval day default null::interval day, f timestamp(3) default null::timestamp(3), g numeric default null::numeric(6,2));
-select attname, atthasdef, pg_get_expr(adbin, adrelid) from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum where attrelid = 'null_defaults'::regclass and attnum > 0 order by attnum;
--- Indexes of casts are called by the outermost one.
-create domain whole as int;
-create table named_by_casts (b bigint, d text);
-create index on named_by_casts (((1::int)::whole));
-create index on named_by_casts ((('1'::text)::varchar(3)));
-create index on named_by_casts ((b::int::whole));
-create index on named_by_casts ((case when b = 1 then 2 else 1::smallint end));
-create index on named_by_casts ((case when b = 1 then '' else d end));
-create index on named_by_casts ((('{1}'::int[])[1]));
-select indexrelid::regclass from pg_index where indrelid = 'named_by_casts'::regclass order by indexrelid;
 -- A column of a domain that restricts nothing needs no value in rows that other tables store.
 create domain free as int;
 create domain freer as free;

@@ -27,3 +27,7 @@ select * from made order by a;
 select * from marks order by n;
 drop table marks, made;
 drop function stable_texts, on_made;
+-- EXECUTE ... INTO of a text without a statement.
+do $$ declare r int; begin execute '' into r; end $$;
+do $$ declare r int; begin execute ';' into r; end $$;
+do $$ declare r int; begin execute 'create table zz (a int)' into r; end $$;

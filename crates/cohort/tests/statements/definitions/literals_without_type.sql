@@ -1,0 +1,21 @@
+-- Literals for parameters of type `any` are shown without a type.
+create view v as select concat('a', 'b', null, 1, 'x'::text), num_nulls('a', null), format('%s', 'a'), concat_ws(',', 'a', 'b'), json_build_array('a', 1), count('a'), pg_typeof('a');
+select pg_get_viewdef('v');
+select * from v;
+create table d (a text default concat('a', 'b', null, 1, 'x'::text), b text default format('%s', 'a'), c json default json_build_object('k', 'v', 'l', null::text), i int, check (concat('a', i) <> 'b'), g text generated always as (num_nulls('a', null)) stored);
+insert into d (i) values (1);
+select * from d;
+alter table d add e text default concat('a', 'b', null), add f json default json_build_array('a', 1, null::int);
+select * from d;
+select attname, pg_get_expr(adbin, adrelid) from pg_attrdef join pg_attribute on attrelid = adrelid and attnum = adnum where adrelid = 'd'::regclass order by attnum;
+select pg_get_constraintdef(oid) from pg_constraint where conrelid = 'd'::regclass;
+create index i1 on d ((num_nulls('a', i)));
+create function f(x text default concat('a', 'b'), y text default format('%s', null)) returns text language sql as 'select x || y';
+select pg_get_function_arguments('f'::regproc), f();
+create domain dom as text default concat('a', null) check (num_nonnulls('a', value) > 1);
+select typdefault, pg_get_constraintdef(c.oid), 'x'::dom from pg_type t join pg_constraint c on contypid = t.oid where typname = 'dom';
+select null::dom;
+create view w as select null::interval day::interval as x, concat(null::unknown);
+select pg_get_viewdef('w');
+alter table d rename i to j;
+select * from v, w;
