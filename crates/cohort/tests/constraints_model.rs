@@ -110,9 +110,9 @@ struct Run {
     is_broken: bool,
     /// Whether the servers can't be compared any longer.
     is_over: bool,
-    /// Whether rows of a table lay in another order when the tables were last compared: each server reuses the place of a dead row when
-    /// it comes upon it.
-    lie_otherwise: bool,
+    /// Whether a table's rows were in another order on each server when the tables were last compared. Each server reuses the place of a dead
+    /// row at a time of its own.
+    row_order_differs: bool,
 }
 
 /// The servers' answers where they differ.
@@ -165,7 +165,7 @@ fn is_error(answer: &str) -> bool {
     answer.lines().any(|line| line.starts_with("ERROR ") || line.starts_with("FATAL "))
 }
 
-/// An answer that does not say which row is meant.
+/// The answer without its DETAIL lines, which say which row is meant.
 fn without_detail(answer: &str) -> String {
     answer.lines().filter(|line| !line.starts_with("DETAIL: ")).flat_map(|line| [line, "\n"]).collect()
 }
@@ -196,7 +196,7 @@ impl Run {
             tables: Vec::new(),
             is_broken: false,
             is_over: false,
-            lie_otherwise: false,
+            row_order_differs: false,
         }
     }
 
@@ -239,7 +239,7 @@ impl Run {
         let tag_is_rollback = expected.contains("tag ROLLBACK\n");
         let (mut said, mut heard) = (forgiven(&expected), forgiven(&found));
         // A statement fails at the first of several bad rows that it comes upon.
-        if said != heard && self.lie_otherwise && is_error(&expected) {
+        if said != heard && self.row_order_differs && is_error(&expected) {
             (said, heard) = (without_detail(&said), without_detail(&heard));
         }
         // The places of several rows may differ.
@@ -291,10 +291,10 @@ impl Run {
     }
 
     fn compare_tables(&mut self) -> Result<(), Difference> {
-        self.lie_otherwise = false;
+        self.row_order_differs = false;
         for table in self.tables.clone() {
             let (expected, found) = self.both(&format!("select * from {table}"), "");
-            self.lie_otherwise |= expected != found;
+            self.row_order_differs |= expected != found;
             difference(format!("what is in {table}"), sorted(&expected), sorted(&found))?;
         }
         Ok(())
