@@ -33,7 +33,7 @@ pub enum DefinitionUse<'a> {
         sql_type: SqlType,
     },
     /// GENERATED ALWAYS AS, before it becomes a value of the column's type.
-    Uncoerced,
+    GeneratedBeforeCast,
     /// An index key.
     IndexKey,
     /// The condition of a partial index.
@@ -128,7 +128,7 @@ impl Binder<'_, '_> {
         let place = match used_for {
             DefinitionUse::Default { .. } | DefinitionUse::ParameterDefault(_) => Place::ColumnDefault,
             DefinitionUse::Check => Place::CheckConstraint,
-            DefinitionUse::Generated { .. } | DefinitionUse::Uncoerced => Place::Generated,
+            DefinitionUse::Generated { .. } | DefinitionUse::GeneratedBeforeCast => Place::Generated,
             DefinitionUse::IndexKey => Place::IndexExpression,
             DefinitionUse::IndexPredicate => Place::IndexPredicate,
             DefinitionUse::AlterType { .. } => Place::AlterType,
@@ -156,7 +156,7 @@ impl Binder<'_, '_> {
             DefinitionUse::Check => self.coerce_boolean(bound, "CHECK", location),
             DefinitionUse::IndexPredicate => self.coerce_boolean(bound, "WHERE", location),
             DefinitionUse::IndexKey => self.settle(bound, location),
-            DefinitionUse::Uncoerced => Ok(bound),
+            DefinitionUse::GeneratedBeforeCast => Ok(bound),
             DefinitionUse::ParameterDefault(sql_type) => {
                 let context = CastContext::Assignment;
                 self.coerce_or(bound, sql_type, context, location, |binder, bound| {

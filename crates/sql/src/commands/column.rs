@@ -300,7 +300,7 @@ fn is_null(expr: &Expr) -> bool {
 pub(super) fn generated_text(ddl: &Ddl<'_>, table: &Arc<TableDef>, place: usize, expr: &tree::Expr) -> Result<String> {
     // As in PostgreSQL, only the expression must be immutable, not its conversion to the column's type. So the expression is bound without the
     // conversion first.
-    let bound = ddl.expression(Some(table), expr, DefinitionUse::Uncoerced)?;
+    let bound = ddl.expression(Some(table), expr, DefinitionUse::GeneratedBeforeCast)?;
     if has_whole_row(&bound, table) {
         let message = "cannot use whole-row variable in column generation expression";
         let error = Error::new(sqlstate::INVALID_OBJECT_DEFINITION, message)

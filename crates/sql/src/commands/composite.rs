@@ -14,7 +14,7 @@ use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
 use super::dependencies::{Node, Renaming, describe, drop_dependents, views_reading};
 use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::{Readers, naming, with_rows};
-use super::stored_query::forget_fields;
+use super::stored_query::lower_known_fields;
 use super::{properties, user_type};
 use crate::catalogs::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
@@ -169,7 +169,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
     if let Some(readers) = readers {
         readers.check(ddl, &def.name)?;
     }
-    forget_fields(ddl, def.oid, &changes)?;
+    lower_known_fields(ddl, def.oid, &changes)?;
     restatement.store(ddl)?;
     stored.reshape(ddl, &changes)
 }
@@ -280,7 +280,7 @@ pub(super) fn drop_attributes(ddl: &mut Ddl<'_>, type_oid: Oid, places: &[usize]
     let restatement = with_rows(ddl, &stored, &names, &changes)?;
     descending.iter().for_each(|place| composite.remove(*place));
     composite.store(ddl)?;
-    forget_fields(ddl, type_oid, &changes)?;
+    lower_known_fields(ddl, type_oid, &changes)?;
     restatement.store(ddl)?;
     stored.reshape(ddl, &changes)
 }

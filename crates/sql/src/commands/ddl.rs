@@ -756,6 +756,16 @@ pub(super) fn name_is_taken(name: &str) -> Error {
     Error::new(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
 }
 
+/// 42P06
+pub(super) fn schema_is_taken(name: &str) -> Error {
+    Error::new(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists"))
+}
+
+/// 42710
+pub(super) fn role_is_taken(name: &str) -> Error {
+    Error::new(sqlstate::DUPLICATE_OBJECT, format!("role \"{name}\" already exists"))
+}
+
 /// Binds an expression that is stored as `text`.
 pub(super) fn bind_stored(
     state: &SessionState,

@@ -11,7 +11,9 @@ use engine::{LockMode, WaitPolicy};
 
 use super::composite;
 use super::constraint;
-use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, system_refusal};
+use super::ddl::{
+    CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, role_is_taken, schema_is_taken, system_refusal,
+};
 use super::dependencies::Renaming;
 use super::drop::{hold_function, hold_schema, input_types};
 use super::index::is_system_column;
@@ -250,7 +252,7 @@ fn rename_schema(ddl: &Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {old}")));
     };
     if ddl.state.catalog().schema_named(new).is_ok() {
-        return Err(Error::new(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{new}\" already exists")));
+        return Err(schema_is_taken(new));
     }
     let naming = naming(ddl, &Renaming::of_schema(ddl, oid))?;
     ddl.replace(SchemaDef { name: new.to_string(), ..(**schema).clone() })?;
@@ -299,7 +301,7 @@ fn rename_role(ddl: &mut Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
         super::role::refuse_reserved(name, "Role names starting with \"pg_\" are reserved.")?;
     }
     if catalog.role_by_name(new).is_some() {
-        return Err(Error::new(sqlstate::DUPLICATE_OBJECT, format!("role \"{new}\" already exists")));
+        return Err(role_is_taken(new));
     }
     let denied = "permission denied to rename role";
     super::role::require_power_over(ddl, role, "must be superuser to rename superusers", denied)?;

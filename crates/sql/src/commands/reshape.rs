@@ -241,11 +241,11 @@ fn holds(view: &CatalogView, oid: Oid, wanted: Oid) -> bool {
 /// The first column, as `t.c`, in which a table stores values of the type, also inside arrays, rows and domains. The order of the search is
 /// PostgreSQL's.
 pub(super) fn storing_column(ddl: &Ddl<'_>, type_oid: Oid) -> Result<Option<String>> {
-    column_storing(ddl, type_oid, &mut Vec::new())
+    find_column_storing(ddl, type_oid, &mut Vec::new())
 }
 
 /// `seen`: types that have been searched; types may contain each other by way of tables.
-fn column_storing(ddl: &Ddl<'_>, wanted: Oid, seen: &mut Vec<Oid>) -> Result<Option<String>> {
+fn find_column_storing(ddl: &Ddl<'_>, wanted: Oid, seen: &mut Vec<Oid>) -> Result<Option<String>> {
     sync::yield_point()?;
     if seen.contains(&wanted) {
         return Ok(None);
@@ -257,7 +257,7 @@ fn column_storing(ddl: &Ddl<'_>, wanted: Oid, seen: &mut Vec<Oid>) -> Result<Opt
         {
             return Ok(Some(format!("{}.{}", table.name, table.columns[place].name)));
         }
-        if let Some(found) = column_storing(ddl, user, seen)? {
+        if let Some(found) = find_column_storing(ddl, user, seen)? {
             return Ok(Some(found));
         }
     }

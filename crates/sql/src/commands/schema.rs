@@ -3,7 +3,7 @@
 use base::{Error, Result, sqlstate};
 use engine::catalog::SchemaDef;
 
-use super::ddl::Ddl;
+use super::ddl::{Ddl, schema_is_taken};
 use crate::session::UtilityOutput;
 use crate::tree::{CreateSchema, Name, QualifiedName, RoleName, Statement};
 
@@ -27,7 +27,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
         }
     }
     if matches!(name.as_str(), "information_schema") {
-        return Err(Error::new(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists")));
+        return Err(schema_is_taken(&name));
     }
     ddl.create(SchemaDef { oid: ddl.allocate_oid(), name: name.to_string(), owner, comment: None })?;
     if create.elements.is_empty() {

@@ -267,7 +267,7 @@ impl QueryNames for NamesNow<'_, '_, '_> {
 }
 
 /// Views note how many fields of a composite type they know. Takes the dropped ones of these off the number.
-pub(super) fn forget_fields(ddl: &Ddl<'_>, type_oid: Oid, changes: &[Reshaping]) -> Result<()> {
+pub(super) fn lower_known_fields(ddl: &Ddl<'_>, type_oid: Oid, changes: &[Reshaping]) -> Result<()> {
     let remaining = |known: usize| {
         changes.iter().fold(known, |known, change| match change {
             Reshaping::Dropped(place) if *place < known => known - 1,

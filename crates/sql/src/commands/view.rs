@@ -134,16 +134,18 @@ fn replace(ddl: &mut Ddl<'_>, old: Oid, mut view: TableDef) -> Result<UtilityOut
             Reshaping::Added(column.name.clone(), types::SqlType::with_typmod(column.type_oid, column.typmod))
         })
         .collect();
-    if changes.is_empty() {
-        ddl.replace(view)?;
-        return Ok(UtilityOutput::tag("CREATE VIEW"));
-    }
     // Tables and texts may hold rows of the view.
-    let stored = Stored::of(ddl, old.oid)?;
-    let restatement = with_rows(ddl, &stored, &[], &changes)?;
+    let reshaped = if changes.is_empty() {
+        None
+    } else {
+        let stored = Stored::of(ddl, old.oid)?;
+        Some((with_rows(ddl, &stored, &[], &changes)?, stored))
+    };
     ddl.replace(view)?;
-    restatement.store(ddl)?;
-    stored.reshape(ddl, &changes)?;
+    if let Some((restatement, stored)) = reshaped {
+        restatement.store(ddl)?;
+        stored.reshape(ddl, &changes)?;
+    }
     Ok(UtilityOutput::tag("CREATE VIEW"))
 }
 

@@ -119,8 +119,8 @@ trait Float: std::str::FromStr + Copy + PartialEq {
     const SPECIAL: [Self; 3];
     fn is_zero(self) -> bool;
     fn is_infinite(self) -> bool;
-    /// What is shown of a text whose number is out of range.
-    fn out_of_range<'t>(text: &'t str, number: &'t str) -> &'t str;
+    /// The part of the text that the error for a number out of range shows: `float8` shows the number, `float4` the whole text.
+    fn shown_when_out_of_range<'t>(text: &'t str, number: &'t str) -> &'t str;
 }
 
 impl Float for f64 {
@@ -132,7 +132,7 @@ impl Float for f64 {
     fn is_infinite(self) -> bool {
         f64::is_infinite(self)
     }
-    fn out_of_range<'t>(_text: &'t str, number: &'t str) -> &'t str {
+    fn shown_when_out_of_range<'t>(_text: &'t str, number: &'t str) -> &'t str {
         number
     }
 }
@@ -146,7 +146,7 @@ impl Float for f32 {
     fn is_infinite(self) -> bool {
         f32::is_infinite(self)
     }
-    fn out_of_range<'t>(text: &'t str, _number: &'t str) -> &'t str {
+    fn shown_when_out_of_range<'t>(text: &'t str, _number: &'t str) -> &'t str {
         text
     }
 }
@@ -219,13 +219,14 @@ fn parse_float<F: Float>(text: &str) -> Result<F> {
     if value.is_infinite() || (value.is_zero() && !mantissa_is_zero()) {
         return Err(Error::new(
             sqlstate::NUMERIC_VALUE_OUT_OF_RANGE,
-            format!("\"{}\" is out of range for type {}", F::out_of_range(text, number), F::TYPE_NAME),
+            format!("\"{}\" is out of range for type {}", F::shown_when_out_of_range(text, number), F::TYPE_NAME),
         ));
     }
-    match rest_is_blank(rest) {
-        true => Ok(value),
-        false => Err(invalid_syntax(F::TYPE_NAME, text)),
+    // PostgreSQL looks at the range first.
+    if !rest_is_blank(rest) {
+        return Err(invalid_syntax(F::TYPE_NAME, text));
     }
+    Ok(value)
 }
 
 /// `double precision`

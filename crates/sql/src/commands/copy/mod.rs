@@ -104,7 +104,7 @@ fn columns_of_catalog<'c>(table: &'c VirtualTable, names: &'c [Name]) -> Result<
             return Err(Error::new(sqlstate::UNDEFINED_COLUMN, message));
         }
         if names[..number].contains(name) {
-            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
+            return Err(named_twice(name));
         }
     }
     Ok(names.iter().map(Name::as_str).collect())
@@ -245,11 +245,16 @@ fn columns_of(table: &TableDef, names: &[Name]) -> Result<Vec<usize>> {
                 .detail("Generated columns cannot be used in COPY."));
         }
         if places.contains(&place) {
-            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
+            return Err(named_twice(name));
         }
         places.push(place);
     }
     Ok(places)
+}
+
+/// 42701
+fn named_twice(name: &str) -> Error {
+    Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once"))
 }
 
 /// Checks the columns that an option names: each is copied, and named once. 42703, 42P10, 42701.
@@ -260,7 +265,7 @@ fn check_option_columns(table: &TableDef, columns: &[usize], option: &str, names
             Error::new(sqlstate::UNDEFINED_COLUMN, message)
         })?;
         if names[..index].contains(name) {
-            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
+            return Err(named_twice(name));
         }
         if !columns.contains(&place) {
             let message = format!("{option} column \"{name}\" not referenced by COPY");
@@ -277,7 +282,7 @@ fn check_quoted_columns(columns: &[ResultColumn], names: &[String]) -> Result<()
             return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")));
         }
         if names[..index].contains(name) {
-            return Err(Error::new(sqlstate::DUPLICATE_COLUMN, format!("column \"{name}\" specified more than once")));
+            return Err(named_twice(name));
         }
     }
     Ok(())
