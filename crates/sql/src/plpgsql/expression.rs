@@ -45,6 +45,9 @@ impl VariableNames for Names<'_> {
             if let Some(table) = self.frame.table_of(place) {
                 self.whole.set(Some(table));
             }
+            if let Err(error) = self.frame.whole(place) {
+                self.missing.borrow_mut().get_or_insert(error);
+            }
             (place as u32, self.frame.type_of(place))
         };
         match parts {
@@ -140,6 +143,7 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
         && plan.trigger == trigger_of(frame)
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
         && plan.whole.is_none_or(|table| frame.trigger_rows.as_ref().is_some_and(|(shape, _)| shape.type_oid == table))
+        && frame.outdated_variables().all(|place| frame.whole(place).is_ok())
         && plan.spread.iter().all(|(record, count)| frame.fields_of(*record).map(<[_]>::len) == Some(*count))
     {
         return if plan.planned.statement.lacks_arbiter {
@@ -336,14 +340,25 @@ pub fn place_line(function: &str, line: u32, activity: &str) -> String {
 
 /// The parameters of `plan`: the variables, and the record fields it reads.
 fn parameters_of<'f>(plan: &ExpressionPlan, frame: &'f Frame<'_>) -> Result<Cow<'f, [Value]>> {
-    if plan.fields.is_empty() {
+    if plan.fields.is_empty() && frame.outdated_variables().next().is_none() {
         return Ok(Cow::Borrowed(&frame.values));
     }
-    let mut parameters = frame.values.clone();
+    let mut parameters = values_of(frame);
     for (record, field, _) in plan.fields.iter() {
         parameters.push(frame.field(*record, field)?);
     }
     Ok(Cow::Owned(parameters))
+}
+
+/// The values of the variables, with rows as their types are now. A row for which that is not clear is not named by any plan.
+fn values_of(frame: &Frame<'_>) -> Vec<Value> {
+    let mut values = frame.values.clone();
+    for place in frame.outdated_variables() {
+        if let Ok(value) = frame.whole(place) {
+            values[place] = value;
+        }
+    }
+    values
 }
 
 /// Whether an expression is a constant: what casting it raises arises before anything is run.
@@ -596,7 +611,7 @@ pub fn bind_call(
     if let Some(missing) = names.missing.take() {
         return Err(within(missing, expression));
     }
-    let mut parameters = frame.values.clone();
+    let mut parameters = values_of(frame);
     for (record, field, _) in names.fields.into_inner() {
         parameters.push(frame.field(record, &field)?);
     }

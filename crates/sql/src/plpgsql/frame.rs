@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 
-use super::row_types::{ChangedTypes, as_type_is_now};
+use super::row_types::{ChangedTypes, fields_as_type_is_now, has_types_of};
 use super::tree::{Function, VariableKind};
 use crate::executor::{RowStore, Run};
 use crate::plan::VirtualTable;
@@ -53,7 +53,7 @@ impl<'f> Frame<'f> {
             trigger_rows: None,
             transition_tables: None,
             taken_types: Vec::new(),
-            changed_types: ChangedTypes::since(function.row_types_version),
+            changed_types: ChangedTypes::none_since(function.row_types_version),
             expected_columns: None,
             rows: RowStore::default(),
             row_count: Cell::new(0),
@@ -86,7 +86,7 @@ impl<'f> Frame<'f> {
                 let value = self.field(*record, field)?;
                 Ok((value, self.type_within(*record, field, run)))
             }
-            _ => Ok((self.values[place].clone(), self.type_of(place))),
+            _ => Ok((self.whole(place)?, self.type_of(place))),
         }
     }
 
@@ -103,18 +103,24 @@ impl<'f> Frame<'f> {
 
     /// The type of a record's field, if the record has it now.
     pub fn field_type(&self, record: usize, field: &str) -> Option<SqlType> {
-        self.fields_of(record)?.iter().find(|(name, _)| name == field).map(|(_, sql_type)| *sql_type)
+        let within =
+            |fields: &[(String, SqlType)]| fields.iter().find(|(name, _)| name == field).map(|(_, sql_type)| *sql_type);
+        match &self.values[record] {
+            // A row that was made before its type changed has the fields from then, too.
+            Value::Record(value) => within(&value.shape.fields).or_else(|| within(self.fields_of(record)?)),
+            _ => within(self.fields_of(record)?),
+        }
     }
 
     /// The fields that a record has now; none if it has had no row yet.
     pub fn fields_of(&self, record: usize) -> Option<&[(String, SqlType)]> {
         Some(match &self.values[record] {
-            Value::Record(value) => &value.shape.fields,
+            Value::Record(value) => &self.fields_after_change(record).unwrap_or(&value.shape).fields,
             _ => &self.shape_of(record)?.fields,
         })
     }
 
-    /// The columns that a record has whatever it holds.
+    /// The declared columns of a record, which do not depend on its value.
     pub(super) fn shape_of(&self, record: usize) -> Option<&Arc<RecordShape>> {
         if let VariableKind::Record(Some(shape)) = &self.function.variables[record].kind {
             return Some(self.changed_types.of_variable(record).unwrap_or(shape));
@@ -156,8 +162,14 @@ impl<'f> Frame<'f> {
             )
             .detail("The tuple structure of a not-yet-assigned record is indeterminate."));
         };
-        let place = value.shape.fields.iter().position(|(own, _)| own == field);
-        place.and_then(|place| value.fields.get(place).cloned()).ok_or_else(|| no_field(name, field))
+        if let Some(found) = field_within(value, field) {
+            return Ok(found);
+        }
+        let changed = self.fields_after_change(record).and_then(|_| self.whole(record).ok());
+        match changed {
+            Some(Value::Record(changed)) => field_within(&changed, field).ok_or_else(|| no_field(name, field)),
+            _ => Err(no_field(name, field)),
+        }
     }
 
     /// Assigns a value of `sql_type` to a variable, cast as an assignment is.
@@ -246,9 +258,15 @@ impl<'f> Frame<'f> {
         if let (Value::Null, Some(shape)) = (&self.values[record], self.shape_of(record)) {
             self.values[record] = null_row(shape);
         }
-        let Value::Record(current) = self.values[record].clone() else {
+        let Value::Record(mut current) = self.values[record].clone() else {
             return Err(Error::internal("a record lost its row"));
         };
+        // A field that the type got after the row was made.
+        if field_within(&current, field).is_none()
+            && let Value::Record(whole) = self.whole(record)?
+        {
+            current = whole;
+        }
         let place = current.shape.fields.iter().position(|(own, _)| own == field);
         let place = place.ok_or_else(|| Error::internal("a record lost a field"))?;
         let mut changed = (*current).clone();
@@ -337,6 +355,12 @@ impl<'f> Frame<'f> {
     }
 }
 
+/// The value of a row's field, if the row has one of this name.
+fn field_within(row: &RecordValue, field: &str) -> Option<Value> {
+    let place = row.shape.fields.iter().position(|(own, _)| own == field)?;
+    row.fields.get(place).cloned()
+}
+
 fn no_field(record: &str, field: &str) -> Error {
     Error::new(sqlstate::UNDEFINED_COLUMN, format!("record \"{record}\" has no field \"{field}\""))
 }
@@ -351,8 +375,10 @@ pub fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<
     if Arc::ptr_eq(&record.shape, shape) {
         return Ok(Value::Record(Arc::new(record.clone())));
     }
+    // The fields of a stored row, and of a relation that has got an alias, have other names.
     if record.shape.type_oid == shape.type_oid
-        && let Some(fields) = as_type_is_now(record, shape)
+        && !has_types_of(&record.shape.fields, &shape.fields)
+        && let Some(fields) = fields_as_type_is_now(record, shape)
     {
         return Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })));
     }

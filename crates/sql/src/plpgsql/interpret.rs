@@ -425,8 +425,8 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             let given = value.as_ref();
             let (value, sql_type) = match value {
                 None => match frame.function.outputs[..] {
-                    [only] => (outputs(frame), frame.type_of(only)),
-                    _ => (outputs(frame), SqlType::new(oids::RECORD)),
+                    [only] => (outputs(frame)?, frame.type_of(only)),
+                    _ => (outputs(frame)?, SqlType::new(oids::RECORD)),
                 },
                 Some(_) => returned(value.as_ref(), frame, run)?,
             };
@@ -576,15 +576,18 @@ fn returned(value: Option<&Expression>, frame: &mut Frame<'_>, run: &mut Run<'_,
 }
 
 /// The row of OUT parameters.
-pub fn outputs(frame: &Frame<'_>) -> Value {
-    match (frame.result_shape(), frame.function.outputs.as_slice()) {
-        (_, [one]) => frame.values[*one].clone(),
+///
+/// # Errors
+/// Those of [`Frame::whole`].
+pub fn outputs(frame: &Frame<'_>) -> Result<Value> {
+    Ok(match (frame.result_shape(), frame.function.outputs.as_slice()) {
+        (_, [one]) => frame.whole(*one)?,
         (Some(shape), outputs) => {
-            let fields = outputs.iter().map(|place| frame.values[*place].clone()).collect();
+            let fields = outputs.iter().map(|place| frame.whole(*place)).collect::<Result<_>>()?;
             Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
         }
         _ => Value::Null,
-    }
+    })
 }
 
 /// Whether the columns of RETURN QUERY are those of the function's result.

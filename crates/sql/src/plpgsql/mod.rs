@@ -338,8 +338,10 @@ fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>)
     if function.returns_set {
         return Ok((Value::Null, rows));
     }
+    // The last statement may have changed a type.
+    frame.follow_row_types(run);
     let value = match flow {
-        _ if !function.outputs.is_empty() => outputs(&frame),
+        _ if !function.outputs.is_empty() => outputs(&frame)?,
         Flow::Return(value, sql_type) => match (frame.result_shape(), function.result.oid) {
             (_, oids::VOID) => Value::Void,
             (Some(shape), _) => match value {

@@ -12,7 +12,7 @@ use super::tree::{Variable, VariableKind};
 use crate::executor::Run;
 use crate::types::{self, RecordShape, RecordValue, Value, oids};
 
-/// The row types of a call's variables, and of the function's result, that are not as the function was compiled with.
+/// The row types that have changed since the function was compiled: those of a call's variables, and that of its result.
 pub struct ChangedTypes {
     /// The catalog that they were looked up in; none if neither a variable nor the result is of a row type.
     version: Option<u64>,
@@ -21,8 +21,8 @@ pub struct ChangedTypes {
 }
 
 impl ChangedTypes {
-    /// None yet, for a function that was compiled with the types of this version of the catalog.
-    pub fn since(version: Option<u64>) -> ChangedTypes {
+    /// No type has changed yet since this version of the catalog, with which the function was compiled.
+    pub fn none_since(version: Option<u64>) -> ChangedTypes {
         ChangedTypes { version, variables: Vec::new(), result: None }
     }
 
@@ -44,7 +44,7 @@ impl Frame<'_> {
         self.changed_types.result.as_ref().or(self.function.shape.as_ref())
     }
 
-    /// Has the variables follow changes of their row types. Most functions have no such variables, and most statements change no type.
+    /// Looks up the columns that the types of variables have now. Values stay as they were made: the change may be undone. Most functions have no such variables, and most statements change no type.
     #[inline]
     pub fn follow_row_types(&mut self, run: &Run<'_, '_>) {
         if let Some(version) = self.changed_types.version
@@ -65,11 +65,6 @@ impl Frame<'_> {
         let rows = function.variables.iter().enumerate();
         for (place, _) in rows.filter(|(_, variable)| matches!(variable.kind, VariableKind::Record(Some(_)))) {
             let Some(now) = self.shape_of(place).and_then(changed) else { continue };
-            if let Value::Record(record) = &self.values[place]
-                && let Some(fields) = as_type_is_now(record, &now)
-            {
-                self.values[place] = Value::Record(Arc::new(RecordValue { shape: Arc::clone(&now), fields }));
-            }
             self.changed_types.variables.retain(|(own, _)| *own != place);
             self.changed_types.variables.push((place, now));
         }
@@ -77,17 +72,66 @@ impl Frame<'_> {
             self.changed_types.result = Some(now);
         }
     }
+
+    /// A variable's value that was made before its type changed, and the columns of the type now.
+    fn outdated(&self, place: usize) -> Option<(&Arc<RecordValue>, &Arc<RecordShape>)> {
+        let now = self.changed_types.of_variable(place)?;
+        match &self.values[place] {
+            Value::Record(record)
+                if record.shape.type_oid == now.type_oid
+                    && !Arc::ptr_eq(&record.shape, now)
+                    && record.shape != *now =>
+            {
+                Some((record, now))
+            }
+            _ => None,
+        }
+    }
+
+    /// The variables with values that were made before their types changed.
+    pub fn outdated_variables(&self) -> impl Iterator<Item = usize> {
+        let places = self.changed_types.variables.iter().map(|(place, _)| *place);
+        places.filter(|place| self.outdated(*place).is_some())
+    }
+
+    /// The value of a variable as its type is now.
+    ///
+    /// # Errors
+    /// 55000 if the value was made before a change after which the names do not tell which field is which.
+    pub fn whole(&self, place: usize) -> Result<Value> {
+        let Some((record, now)) = self.outdated(place) else { return Ok(self.values[place].clone()) };
+        match fields_as_type_is_now(record, now) {
+            Some(fields) => Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(now), fields }))),
+            None => {
+                let name = &self.function.variables[place].name;
+                let message =
+                    format!("cannot use variable \"{name}\" because its type was changed after its value was made");
+                let error = Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+                Err(error.hint("Assign the value again after the change."))
+            }
+        }
+    }
+
+    /// The fields that the row in a variable has as a whole, if it was made before a change and can be converted.
+    pub fn fields_after_change(&self, place: usize) -> Option<&Arc<RecordShape>> {
+        let (record, now) = self.outdated(place)?;
+        fields_as_type_is_now(record, now).map(|_| now)
+    }
 }
 
-/// The fields of a row that was made before its type got the columns of `now`: without those that were dropped, and with NULL for those that
-/// were added. None if the names don't tell which field is which, as after a field was renamed.
-pub fn as_type_is_now(record: &RecordValue, now: &RecordShape) -> Option<Vec<Value>> {
+/// The fields of `record`, which was made when its type had other columns, for the columns of `now`: dropped ones are left out, new ones are
+/// NULL. None if a column may have been renamed or retyped, because then the names do not tell which field is which.
+pub fn fields_as_type_is_now(record: &RecordValue, now: &RecordShape) -> Option<Vec<Value>> {
     let old = &record.shape.fields;
     if *old == now.fields {
         return Some(record.fields.clone());
     }
     if old.len() != record.fields.len() {
         return None;
+    }
+    // New columns come last. If the last one is an old one and there are as many as before, some have been renamed.
+    if old.last() == now.fields.last() && has_types_of(old, &now.fields) {
+        return Some(record.fields.clone());
     }
     let mut fields = Vec::with_capacity(now.fields.len());
     // Fields that stay keep their order.
@@ -98,16 +142,20 @@ pub fn as_type_is_now(record: &RecordValue, now: &RecordShape) -> Option<Vec<Val
         fields.push(record.fields[place].clone());
         next = place + 1;
     }
-    let kept = fields.len();
-    // One that is gone and one that is new may be the same under another name, or with another type.
-    let is_gone = |field: &&(String, types::SqlType)| !now.fields[..kept].contains(field);
-    let may_be = |gone: &(String, types::SqlType), new: &(String, types::SqlType)| gone.0 == new.0 || gone.1 == new.1;
-    let is_unclear = |gone: &(String, types::SqlType)| now.fields[kept..].iter().any(|new| may_be(gone, new));
-    if old.iter().filter(is_gone).any(is_unclear) {
+    // One that is gone and one that is new may be the same under another name, or with another type. Those before a field that stays are not.
+    let may_be =
+        |gone: &(String, types::SqlType), new: &(String, types::SqlType)| gone.0 == new.0 || gone.1.oid == new.1.oid;
+    let is_unclear = |gone: &(String, types::SqlType)| now.fields[fields.len()..].iter().any(|new| may_be(gone, new));
+    if old[next..].iter().any(is_unclear) {
         return None;
     }
     fields.resize(now.fields.len(), Value::Null);
     Some(fields)
+}
+
+/// Whether these fields have, in order, the types of those.
+pub fn has_types_of(these: &[(String, types::SqlType)], those: &[(String, types::SqlType)]) -> bool {
+    these.len() == those.len() && these.iter().zip(those).all(|(one, other)| one.1 == other.1)
 }
 
 /// A record as a row of the function's result: of that type, or of as many fields of the same types.

@@ -37,7 +37,7 @@ pub struct Function {
     pub returns_set: bool,
     /// The columns of the result, if it is composite.
     pub shape: Option<Arc<RecordShape>>,
-    /// The version of the catalog whose row types the result and the variables have, if one of them is of a row type.
+    /// The catalog version from which the columns of the result and the variables come. None if none of them is a row.
     pub row_types_version: Option<u64>,
     /// It may change the database: each statement takes a new snapshot.
     pub is_volatile: bool,
