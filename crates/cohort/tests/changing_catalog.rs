@@ -204,3 +204,29 @@ fn tables_of_deeply_nested_types_are_written_without_looking_at_all_their_fields
     assert_eq!(row.get::<_, i64>(0), 2);
     server.stop();
 }
+
+#[test]
+fn the_text_of_a_view_over_a_function_means_the_view_after_columns_were_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "create table t (a int, b text); insert into t values (1, 'q');
+             create function ft() returns setof t language sql stable as 'select * from t';
+             create view of_order as select y.ord::int, y.p from ft() with ordinality y (p, q, ord);
+             create view of_both as select y.n, y.q from rows from (ft(), generate_series(11, 11)) y (p, q, n);
+             alter table t add c int default 7",
+        )
+        .unwrap();
+    for (view, expected) in [("of_order", "(1,1)"), ("of_both", "(11,q)")] {
+        let text: String = client.query_one(&format!("select pg_get_viewdef('{view}')"), &[]).unwrap().get(0);
+        client.batch_execute(&format!("create view {view}_again as {text}")).unwrap();
+        for name in [view.to_owned(), format!("{view}_again")] {
+            let row: String = client.query_one(&format!("select {name}::text from {name}"), &[]).unwrap().get(0);
+            assert_eq!(row, expected, "{name}: {text}");
+        }
+    }
+    drop(client);
+    server.stop();
+}

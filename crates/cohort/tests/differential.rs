@@ -21,6 +21,7 @@ use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 use common::{Server, has_client};
 use portals::{PORTAL_STEPS, PortalStep};
+use postgres::types::{IsNull, Kind, ToSql, Type};
 use postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// Differences that stay: file, the statement's beginning, and why.
@@ -419,6 +420,56 @@ fn parameters_stand_in_what_statements_contain() {
         }
     }
     assert!(report.is_empty(), "{report}");
+    server.stop();
+}
+
+/// A NULL that goes with whatever type its parameter was declared with.
+#[derive(Debug)]
+struct AnyNull;
+
+impl ToSql for AnyNull {
+    fn to_sql(&self, _: &Type, _: &mut bytes::BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(IsNull::Yes)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    postgres::types::to_sql_checked!();
+}
+
+#[test]
+fn a_domain_is_asked_about_a_null_that_is_bound() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let answers = |url: &str| {
+        let mut client = Client::connect(url, NoTls).unwrap();
+        let setup = "create domain strict as int not null; create domain filled as int check (value is not null);
+                     create domain plain as int check (value > 0); create table t (a strict, b filled, c plain, i int)";
+        client.batch_execute(setup).unwrap();
+        let mut answers = Vec::new();
+        for (domain, text) in [
+            ("strict", "insert into t values ($1, 2, 3, 4)"),
+            ("strict", "insert into t (i, a) values (1, $1::strict)"),
+            ("filled", "update t set b = $1"),
+            ("filled", "select array[$1]"),
+            ("plain", "insert into t values (1, 2, $1, 4)"),
+        ] {
+            let oid: u32 = client.query_one("select $1::text::regtype::oid", &[&domain]).unwrap().get(0);
+            let declared = Type::new(domain.to_owned(), oid, Kind::Domain(Type::INT4), "public".to_owned());
+            let statement = client.prepare_typed(text, &[declared]).unwrap();
+            let outcome = client.execute(&statement, &[&AnyNull]);
+            answers.push(outcome.map_err(|error| {
+                let error = error.as_db_error().unwrap();
+                format!("{} {}", error.code().code(), error.message())
+            }));
+        }
+        answers
+    };
+    assert_eq!(answers(&server.url()), answers(&reference.url()));
     server.stop();
 }
 

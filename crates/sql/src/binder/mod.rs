@@ -150,6 +150,10 @@ pub struct BindContext<'a> {
     pub lookup: &'a dyn CatalogLookup,
     /// The same for texts that are stored: their bare names are those of built-in objects.
     pub stored_lookup: &'a dyn CatalogLookup,
+    /// The same for the bodies of functions: their bare names are looked up in the session's path.
+    pub body_lookup: &'a dyn CatalogLookup,
+    /// The session's path.
+    pub body_path: &'a [Oid],
     /// Literals are read and constants folded with this.
     pub eval: &'a mut dyn EvalContext,
     /// The schemas that unqualified names are looked for in, in order, `pg_catalog` among them.
@@ -349,6 +353,7 @@ pub fn scalar(
 pub fn domain_check(expr: &tree::Expr, context: &mut BindContext<'_>, parameters: &mut Parameters) -> Result<Expr> {
     let mut binder = Binder::new(context, parameters);
     binder.is_definition = true;
+    binder.text_is_foreign = binder.context.text_is_stored;
     binder.scopes.push(Scope::new(scope::Place::CheckConstraint));
     let condition = binder.condition(expr, "CHECK");
     binder.hand_on_needed();
@@ -456,7 +461,8 @@ impl<'c, 'a> Binder<'c, 'a> {
 
     /// Notes that the statement calls a function. The acting role needs EXECUTE, even where a view calls it.
     fn calls(&mut self, function: Oid) {
-        let checked_as = self.view_owner.map(|_| privileges::BY_VIEW);
+        let is_stored = self.view_owner.is_some() || self.text_is_foreign;
+        let checked_as = is_stored.then_some(privileges::BY_VIEW);
         let columns = ColumnsUsed::default();
         Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns }.add_to(&mut self.access);
     }

@@ -544,16 +544,12 @@ fn about(view: &CatalogView, domain: Oid, constraint: Option<&String>, mut error
     error
 }
 
-/// Binds a domain's check, in which parameter 0 stands for the value. Errors point into `text`.
+/// Binds a domain's check, in which parameter 0 stands for the value, and tells the privileges that computing it needs. Errors point into
+/// `text`.
 ///
 /// # Errors
 /// Whatever binding raises.
-pub fn bind_check(view: &CatalogView, text: &str, tree: &crate::tree::Expr, base: SqlType) -> Result<Expr> {
-    bind_with_needed(view, text, tree, base).map(|(condition, _)| condition)
-}
-
-/// The same, with the privileges that computing the check needs.
-fn bind_with_needed(
+pub fn bind_check(
     view: &CatalogView,
     text: &str,
     tree: &crate::tree::Expr,
@@ -610,6 +606,8 @@ fn with_value<T>(
         system: super::system(),
         lookup: view,
         stored_lookup: view.for_stored_text(),
+        body_lookup: view.for_bodies(),
+        body_path: view.for_bodies().path(),
         eval: &mut eval,
         search_path: view.path(),
         temporary_schema: None,
@@ -667,8 +665,10 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
         .into_iter()
         .map(|check| {
             let tree = crate::parser::parse_expression(&check.expression)?;
-            let (mut condition, needed) = bind_with_needed(view.for_stored_text(), &check.expression, &tree, base)?;
-            fold_check(view, &mut condition)?;
+            let (mut condition, mut needed) = bind_check(view.for_stored_text(), &check.expression, &tree, base)?;
+            for access in fold_check(view, &mut condition)? {
+                access.add_to(&mut needed);
+            }
             Ok(BoundCheck { name: check.name, condition, needed })
         })
         .collect::<Result<_>>()?;
@@ -682,11 +682,12 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
     Ok(Some(bound))
 }
 
-/// Computes what can be computed of a check before there is a value, and makes calls of functions in SQL part of it.
-fn fold_check(view: &CatalogView, condition: &mut Expr) -> Result<()> {
-    with_value(view, "", condition.sql_type, |context| {
-        crate::planner::fold(condition, context, &mut crate::planner::Inlining::default())
-    })
+/// Computes what can be computed of a check before there is a value, and makes calls of functions in SQL part of it. Tells the privileges that
+/// these functions need.
+fn fold_check(view: &CatalogView, condition: &mut Expr) -> Result<Vec<Access>> {
+    let mut inlining = crate::planner::Inlining::default();
+    with_value(view, "", condition.sql_type, |context| crate::planner::fold(condition, context, &mut inlining))?;
+    Ok(inlining.access)
 }
 
 /// The default that a column of this domain has if it has none of its own. A domain takes its base's default when it is created.

@@ -220,7 +220,9 @@ fn make_check(
     expr: &crate::tree::Expr,
     before: &[DomainCheck],
 ) -> Result<DomainCheck> {
-    let mut condition = user_types::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
+    let (mut condition, needed) =
+        user_types::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
+    ddl.state.require_schemas(&needed)?;
     user_types::refuse_subqueries(&condition)?;
     value_as_column(&mut condition);
     let name = match &constraint.name {
@@ -241,9 +243,19 @@ fn make_check(
 /// A stored check, bound to be written down again.
 pub(super) fn bound_check(view: &CatalogView, text: &str, base: SqlType) -> Result<Expr> {
     let tree = crate::parser::parse_expression(text)?;
-    let mut condition = user_types::bind_check(view.for_stored_text(), text, &tree, base)?;
+    let (mut condition, _) = user_types::bind_check(view.for_stored_text(), text, &tree, base)?;
     value_as_column(&mut condition);
     Ok(condition)
+}
+
+/// A stored check, bound to be computed for the values that tables hold. The role needs the right to call its functions.
+fn check_to_validate(ddl: &Ddl<'_>, text: &str, base: SqlType) -> Result<Asked> {
+    let view = ddl.view();
+    let tree = crate::parser::parse_expression(text)?;
+    let (mut condition, needed) = user_types::bind_check(view.for_stored_text(), text, &tree, base)?;
+    value_as_column(&mut condition);
+    ddl.state.require_all(&needed)?;
+    Ok(Asked::Check(condition))
 }
 
 /// The value is a parameter for the one who computes the check, and a column for the one who writes it down.
@@ -432,7 +444,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
             ConstraintKind::Check(expr) => {
                 let check = make_check(ddl, &def.name, def.schema, base, constraint, expr, &checks)?;
                 if !constraint.not_valid {
-                    asked = Some(Asked::Check(bound_check(&ddl.view(), &check.expression, base)?));
+                    asked = Some(check_to_validate(ddl, &check.expression, base)?);
                 }
                 checks.push(check);
             }
@@ -460,7 +472,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
                 return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
             };
             check.validated = true;
-            asked = Some(Asked::Check(bound_check(&ddl.view(), &check.expression, base)?));
+            asked = Some(check_to_validate(ddl, &check.expression, base)?);
         }
     }
     store(ddl, &def, &TypeBody::Domain { base, not_null, default, checks, comment, collation })?;

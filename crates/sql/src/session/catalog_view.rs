@@ -36,6 +36,10 @@ struct View {
     is_for_stored_text: bool,
     /// See [`CatalogView::for_stored_text`].
     for_stored_text: OnceLock<CatalogView>,
+    /// The session's path, in a view for stored texts.
+    session_path: Vec<Oid>,
+    /// See [`CatalogView::for_bodies`].
+    for_bodies: OnceLock<CatalogView>,
 }
 
 impl View {
@@ -65,6 +69,8 @@ impl CatalogView {
             temporary,
             is_for_stored_text: false,
             for_stored_text: OnceLock::new(),
+            session_path: Vec::new(),
+            for_bodies: OnceLock::new(),
         };
         for name in split_names(&view.path_text) {
             let name = if name == "$user" { &*role.name } else { &name };
@@ -89,12 +95,21 @@ impl CatalogView {
     /// The same catalog with an empty search path, for texts that must name the schema of everything.
     #[must_use]
     pub fn without_path(&self) -> CatalogView {
-        self.with_path(Vec::new(), false)
+        self.with_path(Vec::new(), None)
     }
 
     /// The same catalog for stored texts. In these, a name without a schema is always a built-in object's.
     pub fn for_stored_text(&self) -> &CatalogView {
-        self.0.for_stored_text.get_or_init(|| self.with_path(vec![PG_CATALOG_SCHEMA], true))
+        let session_path = || self.for_bodies().path().to_vec();
+        self.0.for_stored_text.get_or_init(|| self.with_path(vec![PG_CATALOG_SCHEMA], Some(session_path())))
+    }
+
+    /// The same catalog for the bodies of functions. Their names are looked up in the session's path, also where a stored text calls them.
+    pub fn for_bodies(&self) -> &CatalogView {
+        match self.0.is_for_stored_text {
+            true => self.0.for_bodies.get_or_init(|| self.with_path(self.0.session_path.clone(), None)),
+            false => self,
+        }
     }
 
     /// Whether this view is for stored texts.
@@ -102,7 +117,8 @@ impl CatalogView {
         self.0.is_for_stored_text
     }
 
-    fn with_path(&self, path: Vec<Oid>, is_for_stored_text: bool) -> CatalogView {
+    /// A view for stored texts is given the session's path, too.
+    fn with_path(&self, path: Vec<Oid>, session_path: Option<Vec<Oid>>) -> CatalogView {
         let View { catalog, path_text, plan_path, role, temporary, .. } = &*self.0;
         CatalogView(Arc::new(View {
             catalog: Arc::clone(catalog),
@@ -112,8 +128,10 @@ impl CatalogView {
             explicit_path: Vec::new(),
             role: *role,
             temporary: *temporary,
-            is_for_stored_text,
+            is_for_stored_text: session_path.is_some(),
             for_stored_text: OnceLock::new(),
+            session_path: session_path.unwrap_or_default(),
+            for_bodies: OnceLock::new(),
         }))
     }
 

@@ -86,14 +86,14 @@ impl SqlSession {
         })
     }
 
-    /// The plan of a portal. A FETCH that was prepared before there was its cursor gives the rows of the one that there is now.
+    /// The plan of a portal. FETCH and EXECUTE have the columns of the cursor, or of the prepared statement, that there is now: it need not be
+    /// the one that there was when they were prepared.
     fn plan_of_portal(&self, prepared: &Prepared, tree: &tree::ParsedStatement) -> Result<Arc<Planned>> {
-        let planned = prepared.plan(&self.state)?;
         match &tree.statement {
-            tree::Statement::Fetch(fetch) if !fetch.is_move && !planned.gives_rows() => {
+            tree::Statement::Fetch(_) | tree::Statement::Execute(_) => {
                 prepared::plan_uncached(&self.state, &prepared.text, tree, &prepared.types)
             }
-            _ => Ok(planned),
+            _ => prepared.plan(&self.state),
         }
     }
 
@@ -189,7 +189,14 @@ impl SqlSession {
                 return Err(within("", Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)));
             }
         };
-        let Some(bytes) = bytes else { return Ok(Value::Null) };
+        let Some(bytes) = bytes else {
+            if sql_type.oid < Oid::FIRST_NORMAL {
+                return Ok(Value::Null);
+            }
+            // A domain may refuse NULL.
+            let mut context = planning::Environment::new(&self.state, &self.state.catalog()).eval_context();
+            return types::null_input(&mut context, sql_type).map_err(|error| within("", error));
+        };
         // A value that needs no context is read without making one.
         if let Some(Ok(text)) = text
             && let Some(value) = input_plain(text, sql_type)

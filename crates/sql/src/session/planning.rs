@@ -210,6 +210,8 @@ impl<'a> Environment<'a> {
             system: crate::catalogs::system(),
             lookup: &self.view,
             stored_lookup: self.view.for_stored_text(),
+            body_lookup: self.view.for_bodies(),
+            body_path: self.view.for_bodies().path(),
             eval: &mut eval,
             search_path: self.view.path(),
             temporary_schema: self.state.temporary_schema.get(),

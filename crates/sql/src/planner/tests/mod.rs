@@ -257,6 +257,8 @@ impl World {
             system: &NoSystemCatalog,
             lookup: &lookup,
             stored_lookup: &lookup,
+            body_lookup: &lookup,
+            body_path: &[PG_CATALOG_SCHEMA, PUBLIC_SCHEMA],
             eval: &mut eval,
             search_path: &[PG_CATALOG_SCHEMA, PUBLIC_SCHEMA],
             temporary_schema: None,
