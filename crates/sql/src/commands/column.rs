@@ -104,7 +104,12 @@ pub(super) fn check_name_and_type(ddl: &Ddl<'_>, name: &str, type_oid: Oid) -> R
 pub(super) fn check_type(ddl: &Ddl<'_>, name: &str, type_oid: Oid) -> Result<()> {
     let view = ddl.view();
     let shape = types::type_shape(&view, type_oid).map(|shape| shape.kind);
-    if matches!(shape, Some(TypeKind::Pseudo)) || matches!(type_oid, oids::UNKNOWN | oids::RECORD | oids::VOID) {
+    // Of the arrays of pseudo-types, `record[]` is a pseudo-type itself, and of `cstring[]` the elements are refused, as in PostgreSQL.
+    if type_oid == oids::CSTRING_ARRAY {
+        return check_type(ddl, name, oids::CSTRING);
+    }
+    let is_pseudo = matches!(shape, Some(TypeKind::Pseudo));
+    if is_pseudo || matches!(type_oid, oids::UNKNOWN | oids::RECORD | oids::RECORD_ARRAY | oids::VOID) {
         let type_name = types::format_type_name(&view, type_oid);
         let message = format!("column \"{name}\" has pseudo-type {type_name}");
         return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, message));

@@ -52,3 +52,9 @@ update tr set c = 8;
 update tr set c = 8;
 -- Neither a row without a type nor an array of them is a key.
 create index on tr ((row(a, c)));
+create index on tr ((array[row(a, c)]));
+create table of_rows (a record[]);
+create table of_rows as select array[row(1, 2)] as a;
+create view of_rows as select array[row(1, 2)] as a;
+create table of_rows (a cstring[]);
+alter table tr add column z record[];
