@@ -73,6 +73,8 @@ struct Outcome {
     error: Option<String>,
     /// The rows, sorted: the order is not asked for.
     rows: Vec<String>,
+    /// The tags, with the numbers of rows.
+    tags: Vec<String>,
     is_in_block: bool,
 }
 
@@ -80,10 +82,12 @@ impl Outcome {
     fn of(answer: &str) -> Outcome {
         let error = answer.lines().find_map(|line| line.strip_prefix("ERROR "));
         let error = error.map(|error| error.chars().take(200).collect());
-        let mut rows: Vec<String> =
-            answer.lines().filter_map(|line| line.strip_prefix("row ")).map(str::to_owned).collect();
+        let lines = |start: &str| -> Vec<String> {
+            answer.lines().filter_map(|line| line.strip_prefix(start)).map(str::to_owned).collect()
+        };
+        let (mut rows, tags) = (lines("row "), lines("tag "));
         rows.sort();
-        Outcome { error, rows, is_in_block: !answer.trim_end().ends_with("idle") }
+        Outcome { error, rows, tags, is_in_block: !answer.trim_end().ends_with("idle") }
     }
 
     fn code(&self) -> &str {
@@ -93,7 +97,7 @@ impl Outcome {
     fn shown(&self) -> String {
         match &self.error {
             Some(error) => error.clone(),
-            None => format!("success, {} rows: {}", self.rows.len(), self.rows.join("; ")),
+            None => format!("{}, {} rows: {}", self.tags.join(", "), self.rows.len(), self.rows.join("; ")),
         }
     }
 }
@@ -117,7 +121,7 @@ impl Both {
         let server = Server::start(folder, &["fsync=off"]);
         let reference = Reference::start(binaries);
         let ours = Side::connect(&server.socket(), "set client_min_messages = warning");
-        // PostgreSQL leaves the order of an index as it was when an attribute of its key goes: an index is not asked for rows.
+        // PostgreSQL leaves the order of an index as it was when an attribute of its key goes, so PostgreSQL reads no indexes here.
         let theirs = Side::connect(
             &reference.socket(),
             "set client_min_messages = warning; set enable_indexscan = off; set enable_bitmapscan = off; set enable_indexonlyscan = off",
@@ -145,7 +149,8 @@ impl Both {
             let is_to_compare = number % BETWEEN_COMPARISONS == 0 || number == STATEMENTS;
             match self.step(&statements[statements.len() - 1], is_to_compare) {
                 Ok(true) => {}
-                Ok(false) => _ = statements.pop(),
+                // It has run: a new session of PostgreSQL's agrees with Cohort. The script is judged up to here.
+                Ok(false) => break,
                 Err(wrong) => return (statements, Err(wrong)),
             }
         }
@@ -247,12 +252,12 @@ impl Both {
 
 /// Whether a statement has ended alike on both servers.
 fn compared(text: &str, expected: &Outcome, found: &Outcome) -> Result<(), Wrong> {
-    // PostgreSQL has lost its way: what it answers is no measure.
-    if expected.code() == "XX000" {
+    // An internal error of PostgreSQL proves nothing about Cohort, which must have none.
+    if expected.code() == "XX000" && !found.code().starts_with("XX") {
         return Ok(());
     }
     let is_alter = text.trim_start().starts_with("alter ");
-    // Both refuse it. Which of several reasons is named, and which of several expressions is read again first, is left open.
+    // Both refuse it. Which of several reasons is named, and which of several expressions is read again first, is not compared.
     let is_refusal =
         |outcome: &Outcome| outcome.code().starts_with("42") || ["0A000", "2BP01"].contains(&outcome.code());
     if is_alter && is_refusal(expected) && is_refusal(found) {
@@ -265,19 +270,22 @@ fn compared(text: &str, expected: &Outcome, found: &Outcome) -> Result<(), Wrong
     {
         return Ok(());
     }
-    // A trigger's function assigns to a field that NEW no longer has, by an expression whose type is gone: which is noticed first is left open.
+    // A trigger's function assigns to a field that NEW no longer has, by an expression whose type is gone: which is noticed first is not compared.
     let codes = [expected, found].map(Outcome::code);
-    if codes == ["42703", "42704"] {
+    let changes_rows = ["insert ", "update "].iter().any(|start| text.starts_with(start));
+    if codes == ["42703", "42704"] && changes_rows {
         return Ok(());
     }
     // A view with a row whose attribute has got a type that its field can't be cast to can be read on neither.
-    if codes == ["42804", "42846"] {
+    if codes == ["42804", "42846"] && text.starts_with("select ") {
         return Ok(());
     }
     let kind = if expected.code() != found.code() {
         format!("{:?} and {:?}", expected.code(), found.code())
     } else if expected.rows != found.rows {
         "rows".to_owned()
+    } else if expected.tags != found.tags {
+        "tags".to_owned()
     } else {
         return Ok(());
     };
@@ -290,7 +298,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn values_of_types_that_change_are_postgresqls() {
+fn types_that_change_end_as_in_postgresql() {
     let Some(binaries) = server_binaries() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut both = Both::start(&binaries, folder.path());

@@ -1,4 +1,4 @@
-//! How waits end, and what those are told who don't get what they waited for.
+//! How waits end, and the errors of those that end without the lock.
 
 mod common;
 
@@ -160,8 +160,13 @@ fn a_client_that_reads_nothing_holds_up_nobody_else() {
     server.stop();
 }
 
-/// What a server answers to a statement that is parsed while another transaction changes the table that it names, and the rows there are then.
-fn parsed_in_a_wait(socket: &std::path::Path, url: &str, change: &str, ask: fn(&mut Session) -> String) -> String {
+/// The answers of a server to a statement that is parsed while another transaction changes the table that it names, and the rows there are then.
+fn answers_to_parse_during_change(
+    socket: &std::path::Path,
+    url: &str,
+    change: &str,
+    ask: fn(&mut Session) -> String,
+) -> String {
     let [mut changing, mut watcher] = [0; 2].map(|_| connect(url));
     watcher
         .batch_execute(
@@ -175,15 +180,14 @@ fn parsed_in_a_wait(socket: &std::path::Path, url: &str, change: &str, ask: fn(&
         let answer = scope.spawn(move || ask(&mut asking));
         wait_for_waiters(&mut watcher, 1);
         changing.batch_execute("commit").unwrap();
-        let rows = Session::connect(socket, "postgres");
         let mut answer = answer.join().unwrap();
-        answer.push_str(&{ rows }.simple("select * from parsed order by 1"));
+        answer += &Session::connect(socket, "postgres").simple("select * from parsed order by 1");
         answer
     })
 }
 
 #[test]
-fn a_statement_is_parsed_when_its_tables_are_as_they_stay_for_its_transaction() {
+fn parse_waits_for_table_locks_and_uses_the_changed_tables() {
     let Some(binaries) = server_binaries() else { return };
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
@@ -214,10 +218,44 @@ fn a_statement_is_parsed_when_its_tables_are_as_they_stay_for_its_transaction() 
     ];
     for change in changes {
         for ask in asked {
-            let expected = parsed_in_a_wait(&reference.socket(), &reference.url(), change, ask);
-            let found = parsed_in_a_wait(&server.socket(), &server.url(), change, ask);
+            let expected = answers_to_parse_during_change(&reference.socket(), &reference.url(), change, ask);
+            let found = answers_to_parse_during_change(&server.socket(), &server.url(), change, ask);
             assert_eq!(found, expected, "{change}");
         }
+    }
+    server.stop();
+}
+
+/// The answers to a change of a table while a transaction is open that has parsed a statement about it, and after that transaction.
+fn answers_to_change_after_parse(socket: &std::path::Path, parse: fn(&mut Session) -> String) -> String {
+    let [mut parsing, mut changing] = [0; 2].map(|_| Session::connect(socket, "postgres"));
+    let mut answers = changing.simple("drop table if exists parsed; create table parsed (a int, b text)");
+    answers += &changing.simple("set lock_timeout = '100ms'");
+    answers += &parsing.simple("begin");
+    answers += &parse(&mut parsing);
+    let change = "alter table parsed add z int";
+    let during = changing.simple(change);
+    assert!(during.contains("55P03"), "{during}");
+    answers += &during;
+    answers += &parsing.simple("commit");
+    answers + &changing.simple(change)
+}
+
+#[test]
+fn parse_and_prepare_keep_table_locks_until_the_transaction_ends() {
+    let Some(binaries) = server_binaries() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let reference = Reference::start(&binaries);
+    let parses: [fn(&mut Session) -> String; 3] = [
+        |session| session.simple("prepare p as select * from parsed"),
+        |session| session.prepare("named", "insert into parsed (a) values ($1)"),
+        |session| session.describe("select a from parsed where b = $1"),
+    ];
+    for parse in parses {
+        let expected = answers_to_change_after_parse(&reference.socket(), parse);
+        let found = answers_to_change_after_parse(&server.socket(), parse);
+        assert_eq!(found, expected);
     }
     server.stop();
 }

@@ -258,14 +258,21 @@ impl Script {
             false => format!("insert into {} ({}) values (v);", table.name, self.pick(&columns).name),
         };
         let is_composite = catalog.of_kind('c').iter().any(|composite| composite.name == kind);
-        let change = match self.chance(50) {
-            true if is_composite => {
-                let name = self.name("n").replace('"', "");
+        let (name, is_new_value) = (self.name("n").replace('"', ""), self.chance(50));
+        let change = match self.below(4) {
+            0 if is_composite => {
                 format!(
                     "execute 'alter type {kind} add attribute \"{name}\" integer'; v := null; v.\"{name}\" := 4; {store}"
                 )
             }
-            _ => "v := null;".to_owned(),
+            // The variable keeps its value.
+            1 if is_composite => format!("execute 'alter type {kind} add attribute \"{name}\" integer'; {store}"),
+            2 if is_composite => format!(
+                "begin execute 'alter type {kind} add attribute \"{name}\" integer'; {store} raise exception 'back'; \
+                 exception when raise_exception then perform v::text; end;"
+            ),
+            _ if is_new_value => "v := null;".to_owned(),
+            _ => String::new(),
         };
         format!("do $$ declare v {kind} := {value}; begin {before} {store} {change} {after} {store} end $$")
     }
