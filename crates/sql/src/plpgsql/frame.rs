@@ -198,7 +198,10 @@ impl<'f> Frame<'f> {
             }
             VariableKind::Record(declared) => {
                 self.follow_row_types(run);
-                let shape = declared.as_ref().and_then(|_| self.shape_of(place));
+                let shape = declared.as_ref().and_then(|_| match &value {
+                    Value::Record(record) => self.shape_for(place, &record.shape),
+                    _ => self.shape_of(place),
+                });
                 let value = match (value, shape) {
                     (Value::Null, Some(_)) => Value::Null,
                     (Value::Record(record), Some(shape)) => fit_record(&record, shape, run)?,

@@ -16,6 +16,7 @@ use crate::types::{self, RecordShape, RecordValue, Value, oids};
 pub struct ChangedTypes {
     /// The catalog that they were looked up in; none if neither a variable nor the result is of a row type.
     version: Option<u64>,
+    /// By variable, what its type became, the last change last.
     variables: Vec<(usize, Arc<RecordShape>)>,
     result: Option<Arc<RecordShape>>,
 }
@@ -29,7 +30,7 @@ impl ChangedTypes {
     /// The columns of a variable, if they have changed.
     #[inline]
     pub fn of_variable(&self, place: usize) -> Option<&Arc<RecordShape>> {
-        self.variables.iter().find(|(own, _)| *own == place).map(|(_, shape)| shape)
+        self.variables.iter().rev().find(|(own, _)| *own == place).map(|(_, shape)| shape)
     }
 }
 
@@ -65,7 +66,6 @@ impl Frame<'_> {
         let rows = function.variables.iter().enumerate();
         for (place, _) in rows.filter(|(_, variable)| matches!(variable.kind, VariableKind::Record(Some(_)))) {
             let Some(now) = self.shape_of(place).and_then(changed) else { continue };
-            self.changed_types.variables.retain(|(own, _)| *own != place);
             self.changed_types.variables.push((place, now));
         }
         if let Some(now) = self.result_shape().and_then(changed) {
@@ -90,8 +90,29 @@ impl Frame<'_> {
 
     /// The variables with values that were made before their types changed.
     pub fn outdated_variables(&self) -> impl Iterator<Item = usize> {
-        let places = self.changed_types.variables.iter().map(|(place, _)| *place);
-        places.filter(|place| self.outdated(*place).is_some())
+        let changed = &self.changed_types.variables;
+        let is_last = move |number: usize, place: usize| changed[number + 1..].iter().all(|(other, _)| *other != place);
+        let places = changed.iter().enumerate().filter(move |(number, (place, _))| is_last(*number, *place));
+        places.map(|(_, (place, _))| *place).filter(|place| self.outdated(*place).is_some())
+    }
+
+    /// The columns that a query's row is assigned to: those that the variable's type has now, or had when the query began, as a loop goes on
+    /// with its rows after a change of the type.
+    pub(super) fn shape_for(&self, place: usize, row: &RecordShape) -> Option<&Arc<RecordShape>> {
+        let now = self.shape_of(place)?;
+        if row.type_oid != oids::RECORD || self.changed_types.of_variable(place).is_none() {
+            return Some(now);
+        }
+        let compiled = match &self.function.variables[place].kind {
+            VariableKind::Record(shape) => shape.as_ref(),
+            _ => None,
+        };
+        let earlier = || {
+            let changes = self.changed_types.variables.iter().rev();
+            changes.filter(|(own, _)| *own == place).map(|(_, shape)| shape).chain(compiled)
+        };
+        let same = earlier().find(|shape| shape.fields == row.fields);
+        Some(same.or_else(|| earlier().find(|shape| has_types_of(&shape.fields, &row.fields))).unwrap_or(now))
     }
 
     /// The value of a variable as its type is now.

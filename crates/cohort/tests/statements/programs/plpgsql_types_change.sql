@@ -49,3 +49,17 @@ create type outer_type as (i int, c c);
 create table n (o outer_type);
 do $$ declare v outer_type; begin execute 'alter type c add attribute deep int'; v := null; v.c.deep := 8; insert into n values (v); raise notice '%', v; end $$;
 select (o).c.deep from n;
+-- A loop and a cursor go on with the rows of their query, after a column of the type is gone.
+create table looped (id int, a int, b text, c int);
+insert into looped select i, i * 10, 'b' || i, i * 100 from generate_series(1, 4) i;
+create procedure loop_and_drop() language plpgsql as $$ declare v looped; begin for v in select * from looped order by id loop if v.id = 2 then alter table looped drop column b; end if; raise notice '% %', v.id, v.c; commit; end loop; end $$;
+call loop_and_drop();
+create type counted as (id int, b int, c int);
+create function counts() returns setof counted language sql as 'select 1, 2, 3 union all select 4, 5, 6 union all select 7, 8, 9';
+do $$ declare v counted; begin for v in select * from counts() loop if v.id = 1 then execute 'alter type counted drop attribute b'; end if; raise notice '% %', v.id, v.c; end loop; end $$;
+create table fetched (id int, b int, c int);
+insert into fetched values (1, 20, 300), (2, 21, 301), (3, 22, 302);
+create table kept_c (id int, c int);
+create procedure loop_and_commit() language plpgsql as $$ declare v fetched; begin for v in select * from fetched order by id loop insert into kept_c values (v.id, v.c); commit; if v.id = 1 then execute 'alter table fetched drop column b'; commit; end if; end loop; end $$;
+call loop_and_commit();
+select * from kept_c order by id;
