@@ -1,4 +1,4 @@
-//! What there is, as PostgreSQL's catalog tells.
+//! The objects that there are, as PostgreSQL's catalog tells.
 
 use std::collections::BTreeMap;
 
@@ -151,7 +151,7 @@ impl Catalog {
             }
         }
         for table in self.of_kind('r') {
-            // What has been inserted goes again.
+            // The inserted row goes again.
             questions.push("begin".to_owned());
             questions.push(format!("insert into {} default values returning *", table.name));
             questions.push("rollback".to_owned());

@@ -381,7 +381,7 @@ pub(crate) struct Binder<'c, 'a> {
     stored_query_of: Option<Arc<TableDef>>,
     /// How many COLLATE clauses have been bound.
     collate_clauses: u32,
-    /// What is being bound is an expression of a definition, whose text is stored.
+    /// Whether an expression of a definition is being bound, whose text is stored.
     is_definition: bool,
 }
 

@@ -1,4 +1,4 @@
--- What a generated column is made of must be immutable; its conversion to the column's type need not be.
+-- The expression of a generated column must be immutable; its conversion to the column's type need not be.
 create table g1 (a date, b text generated always as (a) stored);
 create table g2 (a date, b text generated always as (a::text) stored);
 create table g3 (a date, b int generated always as (a) stored);
