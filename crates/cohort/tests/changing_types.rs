@@ -174,6 +174,9 @@ impl Both {
         let expected = self.theirs.run(text);
         let found = self.ours.run(text);
         if let Err(wrong) = compared(text, &expected, &found) {
+            if expected.error.is_none() && self.spares_a_view(&found) {
+                return Ok(false);
+            }
             return self.judge_anew(text, &expected, &found, wrong).map(|()| false);
         }
         if expected.is_in_block {
@@ -188,6 +191,14 @@ impl Both {
             self.compare_contents()?;
         }
         Ok(true)
+    }
+
+    /// Whether Cohort has refused to alter a type because of a view with a row whose field can't be cast to the new type. PostgreSQL alters
+    /// the type, and the view can't be read there any more.
+    fn spares_a_view(&mut self, found: &Outcome) -> bool {
+        let error = found.error.as_deref().filter(|error| error.starts_with("0A000: cannot alter type"));
+        let view = error.and_then(|error| error.split_once(" because view ")?.1.strip_suffix(" uses it"));
+        view.is_some_and(|view| ["42804", "42846"].contains(&self.theirs.run(&format!("select * from {view}")).code()))
     }
 
     /// Whether a new session of PostgreSQL's agrees with Cohort. A session's functions and prepared statements go on with plans that were made
@@ -274,10 +285,6 @@ fn compared(text: &str, expected: &Outcome, found: &Outcome) -> Result<(), Wrong
     let codes = [expected, found].map(Outcome::code);
     let changes_rows = ["insert ", "update "].iter().any(|start| text.starts_with(start));
     if codes == ["42703", "42704"] && changes_rows {
-        return Ok(());
-    }
-    // A view with a row whose attribute has got a type that its field can't be cast to can be read on neither.
-    if codes == ["42804", "42846"] && text.starts_with("select ") {
         return Ok(());
     }
     let kind = if expected.code() != found.code() {

@@ -166,11 +166,11 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
     };
     let def = Arc::clone(&composite.def);
     composite.store(ddl)?;
+    lower_known_fields(ddl, def.oid, &changes)?;
+    restatement.store(ddl)?;
     if let Some(readers) = readers {
         readers.check(ddl, &def.name)?;
     }
-    lower_known_fields(ddl, def.oid, &changes)?;
-    restatement.store(ddl)?;
     stored.reshape(ddl, &changes)
 }
 

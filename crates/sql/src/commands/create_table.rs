@@ -51,9 +51,13 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityO
     let mut parts = Parts::read(ddl, &table, &create.elements)?;
     // LIKE may have waited for a table, while the role lost its rights, or the name came to mean another schema.
     table.schema = ddl.creation_schema(&create.name, create.persistence)?.0;
-    let made = parts.make(ddl, table)?;
-    let oid = made.store(ddl)?;
+    let Made { table, sequences, indexes } = parts.make(ddl, table)?;
+    let oid = table.oid;
+    // A name in use is noticed first where the thing is made first, and a check that can't be bound before the name of a key's index.
+    ddl.create(table)?;
+    sequences.into_iter().try_for_each(|sequence| ddl.create(sequence))?;
     parts.make_checks(ddl, oid)?;
+    indexes.into_iter().try_for_each(|index| ddl.create(index))?;
     parts.make_late_defaults(ddl, oid)?;
     for (constraint, key) in &parts.foreign_keys {
         constraint::add_foreign_key(ddl, oid, constraint, key, true)?;
@@ -583,17 +587,6 @@ struct Made {
     table: TableDef,
     sequences: Vec<SequenceDef>,
     indexes: Vec<IndexDef>,
-}
-
-impl Made {
-    fn store(self, ddl: &Ddl<'_>) -> Result<Oid> {
-        let oid = self.table.oid;
-        // A table is made before what belongs to it; a name in use is noticed first.
-        ddl.create(self.table)?;
-        self.sequences.into_iter().try_for_each(|sequence| ddl.create(sequence))?;
-        self.indexes.into_iter().try_for_each(|index| ddl.create(index))?;
-        Ok(oid)
-    }
 }
 
 /// A table of these columns, made without constraints: for CREATE TABLE AS.

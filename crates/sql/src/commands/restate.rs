@@ -8,10 +8,10 @@ use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, 
 
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
-use super::dependencies::{Renaming, describe};
+use super::dependencies::{Node, Renaming, describe};
 use super::reshape::{Reshaping, Stored};
 use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_each_wanted};
-use super::stored_query::{StoredQueries, stored_queries};
+use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
 use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
@@ -62,20 +62,23 @@ pub(super) fn with_rows(ddl: &Ddl<'_>, rows: &Stored, dropped: &[&str], changes:
     Ok(Restatement { expressions, queries })
 }
 
-/// The stored expressions that read rows of a type, without those that can't be bound now.
-pub(super) struct Readers(Vec<Place>);
+/// The stored expressions and views that have rows of a type in them, without those that can't be bound now.
+pub(super) struct Readers {
+    expressions: Vec<Place>,
+    views: Vec<Oid>,
+}
 
 impl Readers {
     /// Finds them before columns of the type change. The caller holds the type, so that nobody stores another one meanwhile.
     pub fn find(ddl: &Ddl<'_>, row_type: Oid, columns: &[&str]) -> Result<Readers> {
         let renaming = Renaming::of_changed_columns(ddl, row_type, columns);
-        let mut found = Vec::new();
+        let mut expressions = Vec::new();
         for_each_naming(ddl, &|text| renaming.may_be_named_in(text), &mut |place, expr| {
             if renaming.is_named_in(&expr) {
-                found.push(place);
+                expressions.push(place);
             }
         })?;
-        Ok(Readers(found))
+        Ok(Readers { expressions, views: renaming.views_naming(ddl)? })
     }
 
     /// Refuses a change after which one of them can't be bound any more.
@@ -84,16 +87,26 @@ impl Readers {
     /// 0A000.
     pub fn check(&self, ddl: &Ddl<'_>, type_name: &str) -> Result<()> {
         let mut bound = Vec::new();
-        for_each_wanted(ddl, &|place, _| self.0.contains(&place), &mut |place, _| bound.push(place))?;
-        match self.0.iter().find(|place| !bound.contains(place)) {
-            None => Ok(()),
-            Some(place) => {
-                let reader = describe(&ddl.view(), place.owner());
-                let message = format!("cannot alter type \"{type_name}\" because {reader} uses it");
-                Err(Error::unsupported(message).detail("Its expression would not be valid with the new type."))
+        for_each_wanted(ddl, &|place, _| self.expressions.contains(&place), &mut |place, _| bound.push(place))?;
+        if let Some(place) = self.expressions.iter().find(|place| !bound.contains(place)) {
+            return Err(read_by(ddl, type_name, place.owner(), "expression"));
+        }
+        for oid in &self.views {
+            let catalog = ddl.catalog();
+            let Some(view) = catalog.table(*oid) else { continue };
+            if StoredQuery::of_view(ddl, view)?.is_none_or(|stored| stored.bound.is_none()) {
+                return Err(read_by(ddl, type_name, Node::Object(*oid), "query"));
             }
         }
+        Ok(())
     }
+}
+
+/// The error for a type whose rows an expression or a query has in it; `text` says which.
+fn read_by(ddl: &Ddl<'_>, type_name: &str, reader: Node, text: &str) -> Error {
+    let reader = describe(&ddl.view(), reader);
+    Error::unsupported(format!("cannot alter type \"{type_name}\" because {reader} uses it"))
+        .detail(format!("Its {text} would not be valid with the new type."))
 }
 
 impl Restatement {

@@ -53,8 +53,10 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     }
     let mut filling = None;
     if let Some(expr) = &column.default {
-        filling = Some(column::bind_default(ddl, &new.columns[place], expr).map_err(without_position)?);
+        let value = column::bind_default(ddl, &new.columns[place], expr).map_err(without_position)?;
         new.columns[place].default = column::default_text(ddl, &new.columns[place], expr)?;
+        // NULL is what a column without a default has.
+        filling = new.columns[place].default.is_some().then_some(value);
     }
     if let Some(expr) = &column.generated {
         column::mark_generated(&mut new.columns[place]);

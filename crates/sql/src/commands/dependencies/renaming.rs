@@ -132,8 +132,8 @@ impl Renaming {
                     holders.extend(holder(&catalog, place.owner()));
                 }
             })?;
-            let named = queries.iter().filter(|(view, query)| (self.names_it)(&use_of_query(view.oid, query).named));
-            holders.extend(named.map(|(view, _)| view.oid));
+            holders
+                .extend(queries.iter().filter(|(view, query)| self.is_named_by(view, query)).map(|(view, _)| view.oid));
             for oid in holders.difference(&locked) {
                 match catalog.object(*oid) {
                     Some(Object::Table(_)) => ddl.lock(*oid, CHANGE_LOCK)?,
@@ -146,6 +146,17 @@ impl Renaming {
             }
             locked.extend(holders);
         }
+    }
+
+    /// The views whose queries name the object, without those that can't be bound now. Locks nothing.
+    pub fn views_naming(&self, ddl: &Ddl<'_>) -> Result<Vec<Oid>> {
+        let queries = self.queries(ddl, &ddl.catalog())?;
+        let named = queries.iter().filter(|(view, query)| query.bound.is_some() && self.is_named_by(view, query));
+        Ok(named.map(|(view, _)| view.oid).collect())
+    }
+
+    fn is_named_by(&self, view: &TableDef, query: &StoredQuery) -> bool {
+        (self.names_it)(&use_of_query(view.oid, query).named)
     }
 
     /// The queries of the views whose texts may name the object.
