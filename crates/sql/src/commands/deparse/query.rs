@@ -677,7 +677,13 @@ impl<'a> Writer<'a> {
                 if matches!(written.kind, ExprKind::Column(_)) { text } else { format!("({text})") }
             })
         };
-        let items: Vec<String> = written.into_iter().zip(&query.groups).map(item).collect();
+        // What is grouped by twice is written once, as in PostgreSQL.
+        let is_first = |place: usize| {
+            let (earlier, bound) = (&query.groups[..place], &query.groups[place]);
+            crate::binder::is_volatile(bound) || !earlier.iter().any(|other| crate::binder::same(other, bound))
+        };
+        let groups = written.into_iter().zip(&query.groups).enumerate();
+        let items: Vec<String> = groups.filter(|(place, _)| is_first(*place)).map(|(_, pair)| item(pair)).collect();
         Some(items.join(", "))
     }
 
