@@ -643,18 +643,38 @@ struct BoundDomain {
     checks: Vec<BoundCheck>,
 }
 
+/// A domain as it was bound. Sessions share a thread, and a function in SQL that is part of a check looks names up in the session's path.
+struct KnownDomain {
+    def: Arc<CustomDef>,
+    catalog_version: u64,
+    body_path: Vec<Oid>,
+    bound: std::rc::Rc<BoundDomain>,
+}
+
+impl KnownDomain {
+    fn is_good_for(&self, view: &CatalogView, def: &Arc<CustomDef>) -> bool {
+        self.is_current(view, def) && self.body_path == view.for_bodies().path()
+    }
+
+    fn is_current(&self, view: &CatalogView, def: &Arc<CustomDef>) -> bool {
+        Arc::ptr_eq(&self.def, def) && self.catalog_version == view.catalog().version()
+    }
+}
+
+/// Under so many search paths a domain is kept at once.
+const PATHS_MAX: usize = 8;
+
 thread_local! {
-    /// Domains by number; good for the descriptor and the version of the catalog they were bound with.
-    static DOMAINS: RefCell<FxHashMap<Oid, (Arc<CustomDef>, u64, std::rc::Rc<BoundDomain>)>> = RefCell::default();
+    /// Domains by number, under each search path by itself.
+    static DOMAINS: RefCell<FxHashMap<Oid, Vec<KnownDomain>>> = RefCell::default();
 }
 
 /// The domain's checks; nothing if the type is no domain.
 fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<BoundDomain>>> {
     let Some(Object::Custom(custom)) = view.catalog().object(domain) else { return Ok(None) };
-    let version = view.catalog().version();
     let cached = DOMAINS.with_borrow(|domains| {
-        let known = domains.get(&domain).filter(|(of, at, _)| Arc::ptr_eq(of, custom) && *at == version);
-        known.map(|(.., bound)| std::rc::Rc::clone(bound))
+        let known = domains.get(&domain)?.iter().find(|known| known.is_good_for(view, custom));
+        known.map(|known| std::rc::Rc::clone(&known.bound))
     });
     if cached.is_some() {
         return Ok(cached);
@@ -677,7 +697,17 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
         if domains.len() >= CACHED_MAX {
             domains.clear();
         }
-        domains.insert(domain, (Arc::clone(custom), version, std::rc::Rc::clone(&bound)));
+        let known = domains.entry(domain).or_default();
+        known.retain(|known| known.is_current(view, custom));
+        if known.len() >= PATHS_MAX {
+            known.clear();
+        }
+        known.push(KnownDomain {
+            def: Arc::clone(custom),
+            catalog_version: view.catalog().version(),
+            body_path: view.for_bodies().path().to_vec(),
+            bound: std::rc::Rc::clone(&bound),
+        });
     });
     Ok(Some(bound))
 }
