@@ -6,8 +6,9 @@ use base::{Oid, Result, sqlstate};
 use engine::catalog::{ArgumentMode, FunctionDef};
 
 use super::parse::Parser;
-use super::records::{Named, RowVariable};
-use super::tree::{Function, VariableKind};
+use super::records::{Named, with_records};
+use super::tree::{Function, RowType, VariableKind};
+use super::types_of::Declared;
 use crate::catalogs::user_types::element_of_array;
 use crate::session::{CatalogView, quote_identifier};
 use crate::types::{self, CatalogLookup, RecordShape, SqlType, oids};
@@ -52,7 +53,7 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
         format!("RETURNS {set}{}", read_as(function.returns))
     };
     let kind = if function.is_procedure() { "PROCEDURE" } else { "FUNCTION" };
-    let (body, _) = readable_body(&function.body, catalog);
+    let body = readable_body(&function.body, catalog);
     let text = format!(
         "CREATE {kind} {}({}) {returns} AS {} LANGUAGE plpgsql",
         quote_identifier(&function.name),
@@ -103,7 +104,7 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
 /// # Errors
 /// As [`compile`].
 pub fn compile_block(body: &str, catalog: &CatalogView) -> Result<Function> {
-    let (readable, _) = readable_body(body, catalog);
+    let readable = readable_body(body, catalog);
     let text =
         format!("CREATE FUNCTION inline_code_block() RETURNS void AS {} LANGUAGE plpgsql", quote_body(&readable));
     let checked = check_text(body, &text);
@@ -147,15 +148,20 @@ fn finish(mut parser: Parser<'_>, signature: Arc<str>, more: impl FnOnce(&mut Pa
     })
 }
 
-/// The body as the parser understands it best, and the variables whose types it must be told later.
-fn readable_body(body: &str, catalog: &CatalogView) -> (String, Vec<RowVariable>) {
+/// The body as PostgreSQL's parser understands it best.
+fn readable_body(body: &str, catalog: &CatalogView) -> String {
+    let of_column = |written: &str| match Parser::new(body, "", catalog).declared_type(written) {
+        Ok(VariableKind::Record(Some(_))) => Named::Row,
+        _ => Named::Other,
+    };
     let what_is = |name: &str| match types::parse_type_name(catalog, name) {
-        Ok(found) if types::composite_shape(catalog, found.oid).is_some() => Named::Row,
+        Ok(found) if types::composite_shape(catalog, types::base_type(catalog, found).oid).is_some() => Named::Row,
+        Err(_) if name.contains('%') => of_column(name),
         Ok(found) if found.oid < Oid::FIRST_NORMAL => Named::BuiltIn,
         Ok(_) => Named::Scalar,
         Err(_) => Named::Other,
     };
-    super::records::with_records(&super::returns::with_expressions(body), what_is)
+    with_records(&super::returns::with_expressions(body), what_is)
 }
 
 fn result_shape(function: &FunctionDef, compiled: &Function, catalog: &CatalogView) -> Option<Arc<RecordShape>> {
@@ -186,8 +192,11 @@ pub fn kind_of(sql_type: SqlType, catalog: &CatalogView) -> VariableKind {
     if sql_type.oid == oids::RECORD {
         return VariableKind::Record(None);
     }
-    match types::composite_shape(catalog, sql_type.oid) {
-        Some(shape) => VariableKind::Record(Some(shape)),
+    let base = types::base_type(catalog, sql_type);
+    match types::composite_shape(catalog, base.oid) {
+        Some(shape) => {
+            VariableKind::Record(Some(RowType { shape, domain: (base.oid != sql_type.oid).then_some(sql_type) }))
+        }
         None => VariableKind::Scalar(sql_type),
     }
 }

@@ -285,6 +285,7 @@ fn run_pinned(
     let cursor = Name::from(name);
     let describe = |cursor: &mut Cursor| Ok((cursor.is_of_plain_query(), columns_of(cursor.planned())));
     let (is_plain, columns) = run.state.with_cursor(name, describe)?;
+    let begun = frame.columns_of_loop(target, run);
     loop {
         let fetch = Fetch { direction: FetchDirection::Forward, count, cursor: cursor.clone(), is_move: false };
         let given = fetch_rows(&fetch, frame, run)?;
@@ -298,7 +299,8 @@ fn run_pinned(
         let mut reader = StoreReader::default();
         for index in 0..given.rows.len() {
             sync::yield_point()?;
-            frame.assign_columns(target, &columns, Some(reader.read(&given.rows, index)?), run)?;
+            let row = reader.read(&given.rows, index)?;
+            frame.assign_in_loop((target, begun.as_ref()), &columns, row, run)?;
             let mut round = |run: &mut Run<'_, '_>| run_statements(body, frame, run);
             let flow = if is_plain { round(run) } else { super::transaction::unholdable(run, round) }?;
             if let Some(flow) = after_round(flow, label) {

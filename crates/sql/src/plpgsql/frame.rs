@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 
 use super::row_types::{ChangedTypes, fields_as_type_is_now, has_types_of};
-use super::tree::{Function, VariableKind};
+use super::tree::{Function, RowType, Variable, VariableKind};
 use crate::executor::{RowStore, Run};
 use crate::plan::VirtualTable;
 use crate::types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
@@ -71,6 +71,7 @@ impl<'f> Frame<'f> {
         }
         match &self.function.variables[place].kind {
             VariableKind::Scalar(sql_type) => *sql_type,
+            VariableKind::Record(Some(RowType { domain: Some(domain), .. })) => *domain,
             VariableKind::Record(_) => SqlType::new(self.shape_of(place).map_or(oids::RECORD, |shape| shape.type_oid)),
             _ => SqlType::new(oids::RECORD),
         }
@@ -122,8 +123,8 @@ impl<'f> Frame<'f> {
 
     /// The declared columns of a record, which do not depend on its value.
     pub(super) fn shape_of(&self, record: usize) -> Option<&Arc<RecordShape>> {
-        if let VariableKind::Record(Some(shape)) = &self.function.variables[record].kind {
-            return Some(self.changed_types.of_variable(record).unwrap_or(shape));
+        if let VariableKind::Record(Some(row)) = &self.function.variables[record].kind {
+            return Some(self.changed_types.of_variable(record).unwrap_or(&row.shape));
         }
         let (shape, places) = self.trigger_rows.as_ref()?;
         places.contains(&record).then_some(shape)
@@ -187,21 +188,13 @@ impl<'f> Frame<'f> {
         match &variable.kind {
             VariableKind::Scalar(target) => {
                 let value = cast(value, sql_type, *target, run)?;
-                if variable.not_null && value.is_null() {
-                    return Err(Error::new(
-                        sqlstate::NULL_VALUE_NOT_ALLOWED,
-                        format!("null value cannot be assigned to variable \"{}\" declared NOT NULL", variable.name),
-                    ));
-                }
+                check_null(variable, &value)?;
                 self.values[place] = value;
                 Ok(())
             }
             VariableKind::Record(declared) => {
                 self.follow_row_types(run);
-                let shape = declared.as_ref().and_then(|_| match &value {
-                    Value::Record(record) => self.shape_for(place, &record.shape),
-                    _ => self.shape_of(place),
-                });
+                let shape = declared.as_ref().and_then(|_| self.shape_of(place));
                 let value = match (value, shape) {
                     (Value::Null, Some(_)) => Value::Null,
                     (Value::Record(record), Some(shape)) => fit_record(&record, shape, run)?,
@@ -218,6 +211,8 @@ impl<'f> Frame<'f> {
                         ));
                     }
                 };
+                let value = self.checked(place, value, run)?;
+                check_null(variable, &value)?;
                 self.values[place] = value;
                 Ok(())
             }
@@ -274,8 +269,21 @@ impl<'f> Frame<'f> {
         let place = place.ok_or_else(|| Error::internal("a record lost a field"))?;
         let mut changed = (*current).clone();
         changed.fields[place] = cast(value, sql_type, current.shape.fields[place].1, run)?;
-        self.values[record] = Value::Record(Arc::new(changed));
+        self.values[record] = self.checked(record, Value::Record(Arc::new(changed)), run)?;
         Ok(())
+    }
+
+    /// A row that a variable is going to have, if it passes the checks of the domain that the variable was declared with.
+    ///
+    /// # Errors
+    /// 23514, 23502.
+    pub(super) fn checked(&self, place: usize, value: Value, run: &mut Run<'_, '_>) -> Result<Value> {
+        match (&self.function.variables[place].kind, self.shape_of(place)) {
+            (VariableKind::Record(Some(RowType { domain: Some(domain), .. })), Some(shape)) => {
+                cast(value, SqlType::new(shape.type_oid), *domain, run)
+            }
+            _ => Ok(value),
+        }
     }
 
     /// `x.a.b := value`: the variable `record` is the field `within` of another.
@@ -313,6 +321,19 @@ impl<'f> Frame<'f> {
         self.assign(record, Value::Record(Arc::new(changed)), row_type, run)
     }
 
+    /// The record that a target means: the parser may have taken it for a list of one scalar variable.
+    pub(super) fn record_of(&self, target: usize) -> usize {
+        match &self.function.variables[target].kind {
+            VariableKind::Row(places)
+                if let [place] = places[..]
+                    && matches!(self.function.variables[place].kind, VariableKind::Record(_)) =>
+            {
+                place
+            }
+            _ => target,
+        }
+    }
+
     /// Assigns a row of a query to what INTO or a loop names; NULLs for no row.
     ///
     /// # Errors
@@ -325,14 +346,8 @@ impl<'f> Frame<'f> {
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
         let value_at = |number: usize| row.and_then(|row| row.get(number)).cloned().unwrap_or_default();
+        let target = self.record_of(target);
         match &self.function.variables[target].kind {
-            // What the parser takes for a list of one scalar variable may be a record: `%ROWTYPE`, a composite type.
-            VariableKind::Row(places)
-                if let [place] = places[..]
-                    && matches!(self.function.variables[place].kind, VariableKind::Record(_)) =>
-            {
-                self.assign_columns(place, columns, row, run)
-            }
             VariableKind::Row(places) => {
                 let fields: Vec<(Value, SqlType)> =
                     columns.iter().enumerate().map(|(number, (_, sql_type))| (value_at(number), *sql_type)).collect();
@@ -362,6 +377,15 @@ impl<'f> Frame<'f> {
 fn field_within(row: &RecordValue, field: &str) -> Option<Value> {
     let place = row.shape.fields.iter().position(|(own, _)| own == field)?;
     row.fields.get(place).cloned()
+}
+
+/// 22004 for NULL in a variable that was declared NOT NULL.
+fn check_null(variable: &Variable, value: &Value) -> Result<()> {
+    if variable.not_null && value.is_null() {
+        let message = format!("null value cannot be assigned to variable \"{}\" declared NOT NULL", variable.name);
+        return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
+    }
+    Ok(())
 }
 
 fn no_field(record: &str, field: &str) -> Error {

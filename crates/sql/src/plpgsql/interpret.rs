@@ -88,7 +88,12 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
             frame.assign(place, value, sql_type, run)?;
         } else {
             // A block's variables begin anew each time. A domain may refuse that.
-            if let VariableKind::Scalar(sql_type) = variable.kind {
+            let checked = match &variable.kind {
+                VariableKind::Scalar(sql_type) => Some(*sql_type),
+                VariableKind::Record(declared) => declared.as_ref().and_then(|row| row.domain),
+                _ => None,
+            };
+            if let Some(sql_type) = checked {
                 frame.line = variable.line;
                 frame.activity = "during statement block local variable initialization";
                 types::null_input(run, sql_type)?;

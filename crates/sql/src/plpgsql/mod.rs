@@ -327,7 +327,7 @@ fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>)
         if let Some(value) = values.next() {
             frame.values[place] = match (value, &function.variables[place].kind) {
                 // A row without a type may have been written where the composite type is wanted.
-                (Value::Record(record), VariableKind::Record(Some(shape))) => frame::fit_record(record, shape, run)?,
+                (Value::Record(record), VariableKind::Record(Some(row))) => frame::fit_record(record, &row.shape, run)?,
                 _ => value.clone(),
             };
         }

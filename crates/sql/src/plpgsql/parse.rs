@@ -407,7 +407,7 @@ impl<'a> Parser<'a> {
 pub fn folded(name: &str) -> String {
     match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
         Some(quoted) => quoted.replace("\"\"", "\""),
-        None => name.to_lowercase(),
+        None => name.to_ascii_lowercase(),
     }
 }
 

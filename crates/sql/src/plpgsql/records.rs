@@ -1,40 +1,29 @@
-//! Variables of a row type. The parser has no catalog: it takes `r some_table%ROWTYPE` for a scalar, and then knows no
-//! `r.column`. So such declarations are handed to it as `r record`, and get their type back by name and line.
+//! Variables of a row type. PostgreSQL's parser has no catalog: it takes `r some_table%ROWTYPE` for a scalar, and then knows no
+//! `r.column`. So it is given such declarations as `r record`.
 
 use super::tokens::{is_name, tokens};
-
-/// A variable that was declared with a row type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowVariable {
-    /// As the parser names it.
-    pub name: String,
-    /// The line of its declaration, from 1.
-    pub line: u32,
-    /// The type as it was written, without spaces.
-    pub type_name: String,
-}
 
 /// What a type is that a declaration names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     /// One that is built in.
     BuiltIn,
-    /// A composite type or a table's row type.
+    /// A composite type, a table's row type, or a domain over one.
     Row,
-    /// A domain, or another type of somebody's that is not a row.
+    /// Another domain, or another type of somebody's that is not a row.
     Scalar,
     /// Another one, or none at all.
     Other,
 }
 
-/// The body with declarations of row types turned into records, and what they were. For other types that PostgreSQL's
+/// The body with declarations of row types turned into records. For other types that PostgreSQL's
 /// parser, which has no catalog, would not take, or would take for rows, it says `text`: those of schemas, and what users made. Lines
 /// keep their numbers. `%ROWTYPE` needs no asking.
-pub fn with_records(body: &str, what_is: impl Fn(&str) -> Named) -> (String, Vec<RowVariable>) {
+pub fn with_records(body: &str, what_is: impl Fn(&str) -> Named) -> String {
     let tokens = tokens(body);
     let text = |index: usize| tokens.get(index).map_or("", |(start, end)| &body[*start..*end]);
     let is_word = |index: usize, word: &str| text(index).eq_ignore_ascii_case(word);
-    let (mut rewritten, mut found) = (String::with_capacity(body.len()), Vec::new());
+    let mut rewritten = String::with_capacity(body.len());
     let (mut copied, mut place, mut declares) = (0, 0, false);
     while place < tokens.len() {
         let is_start = declares && (is_word(place - 1, "declare") || text(place - 1) == ";");
@@ -48,21 +37,17 @@ pub fn with_records(body: &str, what_is: impl Fn(&str) -> Named) -> (String, Vec
             while text(last + 1) == "." && is_name(text(last + 2)) {
                 last += 2;
             }
-            let has_suffix = text(last + 1) == "%" && is_word(last + 2, "rowtype");
-            let end = if has_suffix { last + 2 } else { last };
+            let has_suffix = |suffix: &str| text(last + 1) == "%" && is_word(last + 2, suffix);
+            let end = if has_suffix("rowtype") || has_suffix("type") { last + 2 } else { last };
             let type_name: String = (first..=end).map(text).collect();
             // An array of rows may be one of anything here.
             let is_array = text(end + 1) == "[" || is_word(end + 1, "array");
-            let named = if has_suffix { Named::Row } else { what_is(&type_name) };
-            let is_record = named == Named::Row && !is_word(place, "record");
+            let named = if has_suffix("rowtype") { Named::Row } else { what_is(&type_name) };
+            let is_record = named == Named::Row;
             let is_foreign =
                 text(last + 1) != "%" && (last > first || named == Named::Scalar || is_array && named == Named::Other);
             if is_record || is_foreign {
                 let (from, to) = (tokens[first].0, tokens[end].1);
-                if is_record {
-                    let line = 1 + body[..tokens[place].0].matches('\n').count() as u32;
-                    found.push(RowVariable { name: folded(text(place)), line, type_name });
-                }
                 rewritten.push_str(&body[copied..from]);
                 rewritten.push_str(if is_record && !is_array { "record" } else { "text" });
                 rewritten.extend(body[from..to].chars().filter(|character| *character == '\n'));
@@ -73,15 +58,7 @@ pub fn with_records(body: &str, what_is: impl Fn(&str) -> Named) -> (String, Vec
         place += 1;
     }
     rewritten.push_str(&body[copied..]);
-    (rewritten, found)
-}
-
-/// A name as the parser gives it: small letters, unless quoted.
-fn folded(name: &str) -> String {
-    match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-        Some(quoted) => quoted.replace("\"\"", "\""),
-        None => name.to_lowercase(),
-    }
+    rewritten
 }
 
 #[cfg(test)]
@@ -91,27 +68,21 @@ mod tests {
     #[test]
     fn declarations_of_row_types_become_records_and_nothing_else_does() {
         let body = "declare\n  n int; \"R\" s.log %\nROWTYPE;\n  p point2; d log%rowtype := null;\nbegin\n  n := 7%rowtype; end";
-        let (rewritten, found) = with_records(body, |name| if name == "point2" { Named::Row } else { Named::Other });
+        let rewritten = with_records(body, |name| if name == "point2" { Named::Row } else { Named::Other });
         assert_eq!(
             rewritten,
             "declare\n  n int; \"R\" record\n;\n  p record; d record := null;\nbegin\n  n := 7%rowtype; end"
         );
-        let variable = |name: &str, line, type_name: &str| RowVariable {
-            name: name.to_owned(),
-            line,
-            type_name: type_name.to_owned(),
-        };
-        let rows = [variable("R", 2, "s.log%ROWTYPE"), variable("p", 4, "point2"), variable("d", 4, "log%rowtype")];
-        assert_eq!(found, rows);
         let what_is = |name: &str| match name {
             "int" => Named::BuiltIn,
             "k" => Named::Scalar,
             _ => Named::Other,
         };
         let body = "declare c constant s . m := 'a'; d s.\nm[]; e s.t.a%type; f m[]; g int[]; h m; i k; j k%type; begin s.f(); end";
-        let (rewritten, found) = with_records(body, what_is);
+        let rewritten = with_records(body, what_is);
         let expected = "declare c constant text := 'a'; d text\n[]; e s.t.a%type; f text[]; g int[]; h m; i text; j k%type; begin s.f(); end";
-        assert_eq!((rewritten.as_str(), found.len()), (expected, 0));
-        assert_eq!(with_records("begin x log%rowtype; end", |_| Named::Row).1, []);
+        assert_eq!(rewritten, expected);
+        let statement = "begin x log%rowtype; end";
+        assert_eq!(with_records(statement, |_| Named::Row), statement);
     }
 }

@@ -45,7 +45,7 @@ impl Frame<'_> {
         self.changed_types.result.as_ref().or(self.function.shape.as_ref())
     }
 
-    /// Looks up the columns that the types of variables have now. Values stay as they were made: the change may be undone. Most functions have no such variables, and most statements change no type.
+    /// Looks up the columns of the variables' types again if the catalog has changed. Values are not converted: the change may be rolled back.
     #[inline]
     pub fn follow_row_types(&mut self, run: &Run<'_, '_>) {
         if let Some(version) = self.changed_types.version
@@ -96,23 +96,36 @@ impl Frame<'_> {
         places.map(|(_, (place, _))| *place).filter(|place| self.outdated(*place).is_some())
     }
 
-    /// The columns that a query's row is assigned to: those that the variable's type has now, or had when the query began, as a loop goes on
-    /// with its rows after a change of the type.
-    pub(super) fn shape_for(&self, place: usize, row: &RecordShape) -> Option<&Arc<RecordShape>> {
-        let now = self.shape_of(place)?;
-        if row.type_oid != oids::RECORD || self.changed_types.of_variable(place).is_none() {
-            return Some(now);
+    /// The columns of the variable that a loop assigns its rows to, as its type is when the loop begins.
+    pub fn columns_of_loop(&mut self, target: usize, run: &Run<'_, '_>) -> Option<(usize, Arc<RecordShape>)> {
+        self.follow_row_types(run);
+        let place = self.record_of(target);
+        Some((place, Arc::clone(self.shape_of(place)?)))
+    }
+
+    /// Assigns a row of a loop's query whose variable had the columns `begun` when the loop began. The query goes on with the rows of then after
+    /// a change of the type, so the variable has the columns of then.
+    ///
+    /// # Errors
+    /// As [`Frame::assign`].
+    pub fn assign_in_loop(
+        &mut self,
+        (target, begun): (usize, Option<&(usize, Arc<RecordShape>)>),
+        columns: &[(String, types::SqlType)],
+        row: &[Value],
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        self.follow_row_types(run);
+        match begun {
+            Some((place, shape)) if self.shape_of(*place).is_some_and(|now| !Arc::ptr_eq(now, shape)) => {
+                let given = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
+                let record = RecordValue { shape: given, fields: row.to_vec() };
+                self.values[*place] = fit_record(&record, shape, run)?;
+                let whole = self.whole(*place)?;
+                self.checked(*place, whole, run).map(drop)
+            }
+            _ => self.assign_columns(target, columns, Some(row), run),
         }
-        let compiled = match &self.function.variables[place].kind {
-            VariableKind::Record(shape) => shape.as_ref(),
-            _ => None,
-        };
-        let earlier = || {
-            let changes = self.changed_types.variables.iter().rev();
-            changes.filter(|(own, _)| *own == place).map(|(_, shape)| shape).chain(compiled)
-        };
-        let same = earlier().find(|shape| shape.fields == row.fields);
-        Some(same.or_else(|| earlier().find(|shape| has_types_of(&shape.fields, &row.fields))).unwrap_or(now))
     }
 
     /// The value of a variable as its type is now.

@@ -155,13 +155,22 @@ pub fn find_label(scopes: &[Scope], scope: usize, label: &str) -> Option<usize> 
     None
 }
 
+/// The composite type of a variable.
+#[derive(Clone)]
+pub struct RowType {
+    /// Its columns; those of the type below, if a domain was declared.
+    pub shape: Arc<RecordShape>,
+    /// The domain, whose checks see each value.
+    pub domain: Option<SqlType>,
+}
+
 /// What a variable is.
 #[derive(Clone)]
 pub enum VariableKind {
     /// Of a type.
     Scalar(SqlType),
     /// A row of any shape, or of this composite type.
-    Record(Option<Arc<RecordShape>>),
+    Record(Option<RowType>),
     /// Several variables, to be assigned together.
     Row(Vec<usize>),
     /// A field of a record.

@@ -7,7 +7,7 @@ use engine::catalog::TableDef;
 
 use super::compile::kind_of;
 use super::parse::{Parser, folded};
-use super::tree::{VariableKind, find_variable};
+use super::tree::{RowType, VariableKind, find_variable};
 use crate::types::{self, RecordShape, SqlType};
 
 /// See the module.
@@ -42,7 +42,7 @@ impl Declared for Parser<'_> {
 impl Parser<'_> {
     fn row_type(&self, parts: &[String]) -> Result<VariableKind> {
         let table = self.table(parts)?;
-        Ok(VariableKind::Record(Some(row_shape(&table))))
+        Ok(VariableKind::Record(Some(RowType { shape: row_shape(&table), domain: None })))
     }
 
     fn type_of(&self, parts: &[String]) -> Result<VariableKind> {
@@ -58,8 +58,8 @@ impl Parser<'_> {
         // A field of a variable.
         if let [record] = table
             && let Some(place) = find_variable(&self.scopes, self.scope, record)
-            && let VariableKind::Record(Some(shape)) = &self.variables[place].kind
-            && let Some((_, sql_type)) = shape.fields.iter().find(|(name, _)| name == column)
+            && let VariableKind::Record(Some(row)) = &self.variables[place].kind
+            && let Some((_, sql_type)) = row.shape.fields.iter().find(|(name, _)| name == column)
         {
             return Ok(kind_of(*sql_type, self.catalog));
         }

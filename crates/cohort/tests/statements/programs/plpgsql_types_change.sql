@@ -63,3 +63,14 @@ create table kept_c (id int, c int);
 create procedure loop_and_commit() language plpgsql as $$ declare v fetched; begin for v in select * from fetched order by id loop insert into kept_c values (v.id, v.c); commit; if v.id = 1 then execute 'alter table fetched drop column b'; commit; end if; end loop; end $$;
 call loop_and_commit();
 select * from kept_c order by id;
+-- A query after the change gives a row as the type is now, whatever earlier columns it would fit.
+create type g2 as (a int, b int, c int);
+create table keep (a int, b int, c int);
+do $$ declare r g2; begin r := row(7, 8, 9); execute 'alter type g2 drop attribute a, add attribute d int'; select 1 as a, 2 as b, 3 as c into r; raise notice '%', r; insert into keep select r.b, r.c, r.d; end $$;
+select * from keep;
+create type g3 as (a int, b int);
+do $$ declare r g3; begin execute 'alter type g3 alter attribute a type bigint'; r := row(1, 2); raise notice '%', r; end $$;
+create table g9 (a int, b int);
+insert into g9 values (1, 2);
+do $$ declare r g9; begin execute 'alter table g9 alter a type bigint'; r := row(3, 4); insert into g9 values (r.*); select 7, 8 into r; insert into g9 select (r).*; raise notice '%', r; end $$;
+select * from g9 order by a;
