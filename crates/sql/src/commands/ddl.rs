@@ -303,6 +303,14 @@ impl<'a> Ddl<'a> {
         }
     }
 
+    /// Runs `work`, which binds stored texts only to look at them: evaluating nothing, they need no privileges.
+    pub fn without_needs<T>(&self, work: impl FnOnce() -> T) -> T {
+        let noted = self.needed.take();
+        let result = work();
+        self.needed.replace(noted);
+        result
+    }
+
     /// Binds a default that is stored as `text` and belongs to no table.
     pub fn stored_default(&self, text: &str, used_for: DefinitionUse<'_>) -> Result<Expr> {
         self.bind_text(None, text, used_for)

@@ -60,22 +60,24 @@ type Wanted<'w> = dyn Fn(Place, &str) -> bool + 'w;
 /// All that are `wanted`; those of one object follow each other.
 pub(super) fn for_each_wanted(ddl: &Ddl<'_>, wanted: &Wanted<'_>, take: &mut dyn FnMut(Place, Expr)) -> Result<()> {
     let catalog = ddl.catalog();
-    for table in catalog.tables() {
-        sync::yield_point()?;
-        of_table(ddl, &catalog, table, wanted, take)?;
-    }
-    for domain in catalog.customs(TYPE_CLASS) {
-        of_domain(ddl, domain, wanted, take)?;
-    }
-    for function in catalog.functions() {
-        of_function(ddl, function, wanted, take)?;
-    }
-    Ok(())
+    ddl.without_needs(|| {
+        for table in catalog.tables() {
+            sync::yield_point()?;
+            of_table(ddl, &catalog, table, wanted, take)?;
+        }
+        for domain in catalog.customs(TYPE_CLASS) {
+            of_domain(ddl, domain, wanted, take)?;
+        }
+        for function in catalog.functions() {
+            of_function(ddl, function, wanted, take)?;
+        }
+        Ok(())
+    })
 }
 
 /// Those of a table.
 pub(super) fn for_each_of_table(ddl: &Ddl<'_>, table: &Arc<TableDef>, take: &mut dyn FnMut(Place, Expr)) -> Result<()> {
-    of_table(ddl, &ddl.catalog(), table, &|_, _| true, take)
+    ddl.without_needs(|| of_table(ddl, &ddl.catalog(), table, &|_, _| true, take))
 }
 
 fn of_table(
