@@ -28,6 +28,8 @@ pub struct Query {
     pub targets: Vec<TargetEntry>,
     /// GROUP BY's expressions.
     pub groups: Vec<Expr>,
+    /// The places in `groups` of items that only repeat an earlier one. The text of a query that is stored leaves them out.
+    pub repeated_groups: Vec<usize>,
     /// Whether there is GROUP BY, HAVING or an aggregate.
     pub is_grouped: bool,
     /// HAVING

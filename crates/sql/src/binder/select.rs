@@ -74,7 +74,7 @@ impl Binder<'_, '_> {
             self.settle_targets(&mut targets, &select.targets)?;
         }
         let order = self.order(&query.order, &mut targets)?;
-        let groups = self.groups(&select.group, &mut targets)?;
+        let (groups, repeated_groups) = self.groups(&select.group, &mut targets)?;
         let distinct = self.distinct(select, query, &mut targets, visible, &order)?;
         let order = match &distinct {
             Distinct::On(on) => distinct_on_order(on, order),
@@ -97,6 +97,7 @@ impl Binder<'_, '_> {
             filter,
             targets,
             groups,
+            repeated_groups,
             is_grouped: has_aggregates || !select.group.is_empty() || having.is_some(),
             having,
             windows: std::mem::take(&mut scope.windows),
@@ -151,9 +152,12 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
-    fn groups(&mut self, items: &[GroupItem], targets: &mut Vec<TargetEntry>) -> Result<Vec<Expr>> {
+    /// GROUP BY's expressions, and the places of those that only repeat an earlier one, for the text of a query that is stored.
+    fn groups(&mut self, items: &[GroupItem], targets: &mut Vec<TargetEntry>) -> Result<(Vec<Expr>, Vec<usize>)> {
         let mut groups: Vec<Expr> = Vec::with_capacity(items.len());
-        let mut hidden = 0;
+        let mut repeated = Vec::new();
+        // Those that are not in the list.
+        let mut hidden: Vec<Expr> = Vec::new();
         // The items of the list that are grouped by.
         let mut grouped: Vec<usize> = Vec::new();
         for item in items {
@@ -173,20 +177,25 @@ impl Binder<'_, '_> {
                         // A hidden target made for this is not needed: only ORDER BY's, made before, are referred to.
                         let was_made = targets.len() > known;
                         targets.truncate(known);
-                        // Two items of the list that are volatile are two values, however they are written.
-                        let is_same = match grouped.contains(&index) {
-                            true => true,
-                            false if is_volatile(&group) => false,
-                            false => groups.iter().any(|other| same(other, &group)),
+                        let is_repeated = match was_made {
+                            true => hidden.iter().any(|other| same(other, &group)),
+                            false => grouped.contains(&index),
                         };
-                        // The text of a query that is stored has each item as often as it was written.
-                        let is_known = is_same && !self.keeps_words();
-                        if !is_known {
-                            grouped.extend((!was_made).then_some(index));
-                            groups.push(group);
-                            hidden += usize::from(was_made);
-                            check_count(targets.len() + hidden)?;
+                        // Two items of the list that are volatile are two values, however they are written.
+                        let is_same =
+                            is_repeated || !is_volatile(&group) && groups.iter().any(|other| same(other, &group));
+                        if is_same && !self.keeps_words() {
+                            continue;
                         }
+                        if is_repeated {
+                            repeated.push(groups.len());
+                        } else if was_made {
+                            hidden.push(group.clone());
+                        } else {
+                            grouped.push(index);
+                        }
+                        groups.push(group);
+                        check_count(targets.len() + hidden.len())?;
                     }
                 }
                 GroupItem::Empty(_) => {}
@@ -197,7 +206,7 @@ impl Binder<'_, '_> {
                 }
             }
         }
-        Ok(groups)
+        Ok((groups, repeated))
     }
 
     fn check_group(&mut self, group: &Expr, location: i32) -> Result<()> {
@@ -237,11 +246,12 @@ impl Binder<'_, '_> {
                 Ok(Distinct::All)
             }
             tree::Distinct::On(exprs) => {
-                let mut on = Vec::with_capacity(exprs.len());
+                let (mut on, mut written) = (Vec::with_capacity(exprs.len()), Vec::new());
                 for expr in exprs {
                     let target = self.find_target(expr, targets, Place::DistinctOn)?;
                     self.settle_target(&mut targets[target], expr.location)?;
                     self.require_ordering(targets[target].expr.sql_type, expr.location)?;
+                    written.push(target as u32);
                     if !on.contains(&(target as u32)) {
                         on.push(target as u32);
                     }
@@ -268,7 +278,8 @@ impl Binder<'_, '_> {
                     let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
                     return Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location));
                 }
-                Ok(Distinct::On(on))
+                // The text of a query that is stored is made from what was written.
+                Ok(Distinct::On(if self.keeps_words() { written } else { on }))
             }
         }
     }
@@ -366,9 +377,11 @@ impl Binder<'_, '_> {
 /// The order DISTINCT ON needs: its own expressions first.
 fn distinct_on_order(on: &[u32], order: Vec<OrderItem>) -> Vec<OrderItem> {
     let mut items = order;
-    let missing = on.iter().filter(|target| !items.iter().any(|item| item.target == **target));
+    let is_sorted = |target: u32| items.iter().any(|item| item.target == target);
     let missing =
-        missing.map(|target| OrderItem { target: *target, descending: false, nulls_first: false }).collect::<Vec<_>>();
+        on.iter().enumerate().filter(|(place, target)| !on[..*place].contains(target) && !is_sorted(**target));
+    let missing = missing.map(|(_, target)| OrderItem { target: *target, descending: false, nulls_first: false });
+    let missing: Vec<OrderItem> = missing.collect();
     let leading = items.iter().take_while(|item| on.contains(&item.target)).count();
     items.splice(leading..leading, missing);
     items

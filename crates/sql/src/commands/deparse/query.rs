@@ -646,7 +646,9 @@ impl<'a> Writer<'a> {
             let sorted_as = query.order.iter().position(|key| key.target == *place);
             Some((sorted_as.unwrap_or(usize::MAX), self.key_text(source, &select.targets, *place, target)))
         };
-        let mut items = exprs.iter().zip(places).map(item).collect::<Option<Vec<_>>>()?;
+        let written = exprs.iter().zip(places).enumerate();
+        let written = written.filter(|(number, (_, place))| !places[..*number].contains(place));
+        let mut items = written.map(|(_, pair)| item(pair)).collect::<Option<Vec<_>>>()?;
         items.sort_by_key(|(sorted_as, _)| *sorted_as);
         Some(items.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", "))
     }
@@ -677,13 +679,10 @@ impl<'a> Writer<'a> {
                 if matches!(written.kind, ExprKind::Column(_)) { text } else { format!("({text})") }
             })
         };
-        // What is grouped by twice is written once, as in PostgreSQL.
-        let is_first = |place: usize| {
-            let (earlier, bound) = (&query.groups[..place], &query.groups[place]);
-            crate::binder::is_volatile(bound) || !earlier.iter().any(|other| crate::binder::same(other, bound))
-        };
+        // As in PostgreSQL, an expression that is listed twice is written once.
         let groups = written.into_iter().zip(&query.groups).enumerate();
-        let items: Vec<String> = groups.filter(|(place, _)| is_first(*place)).map(|(_, pair)| item(pair)).collect();
+        let groups = groups.filter(|(place, _)| !query.repeated_groups.contains(place));
+        let items: Vec<String> = groups.map(|(_, pair)| item(pair)).collect();
         Some(items.join(", "))
     }
 

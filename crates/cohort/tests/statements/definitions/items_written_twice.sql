@@ -1,0 +1,23 @@
+-- An item that DISTINCT ON or GROUP BY lists twice is shown once, and the view follows renames.
+create table t (a int, b text);
+insert into t values (1, 'x'), (1, 'y'), (2, 'x');
+create view g as select distinct on (a, a, b) b from t;
+create view g2 as select distinct on (a, 1) a as q, b from t order by 1, b;
+create view g3 as select distinct on (b, a, 1) a as q, b from t;
+create view g4 as select count(*) from t group by random() > 2, random() > 2;
+create view g5 as select a::text as x, string_agg(a::text, ',' order by a::text) as s from t group by 1, a::text;
+create view g6 as select a, b from t group by a, b, t.a, 1;
+create view g7 as select a, a as a2, count(*) from t group by 1, 2;
+alter table t rename column a to z;
+alter table t rename to t2;
+select pg_get_viewdef('g'), pg_get_viewdef('g2'), pg_get_viewdef('g3');
+select pg_get_viewdef('g4'), pg_get_viewdef('g5'), pg_get_viewdef('g6');
+select * from g order by 1;
+select * from g2 order by 1;
+select * from g3 order by 1, 2;
+select * from g4;
+select * from g5 order by 1;
+select * from g6 order by 1, 2;
+select * from g7 order by 1;
+select distinct on (z, z) z, b from t2 order by z, b;
+select count(*) from t2 group by random() > 2, random() > 2;
