@@ -52,19 +52,26 @@ impl Stored {
     /// 55006 if the session itself is using one of them: its statements and cursors hold rows with the old columns.
     pub(super) fn of(ddl: &Ddl<'_>, type_oid: Oid) -> Result<Stored> {
         let view = ddl.view();
-        let catalog = ddl.catalog();
-        let mut tables = Vec::new();
-        for table in catalog.tables().filter(|table| table.kind.has_storage()) {
-            let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
-            let holding = columns.filter(|(_, column)| holds(&view, column.type_oid, type_oid));
-            let places: Vec<usize> = holding.map(|(place, _)| place).collect();
-            if !places.is_empty() {
-                tables.push((table.oid, places));
+        let storing = || {
+            let catalog = ddl.catalog();
+            let mut tables = Vec::new();
+            for table in catalog.tables().filter(|table| table.kind.has_storage()) {
+                let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
+                let holding = columns.filter(|(_, column)| holds(&view, column.type_oid, type_oid));
+                let places: Vec<usize> = holding.map(|(place, _)| place).collect();
+                if !places.is_empty() {
+                    tables.push((table.oid, places));
+                }
             }
+            tables
+        };
+        for (table, _) in storing() {
+            ddl.lock(table, LockMode::AccessExclusive)?;
         }
+        // Others may have dropped tables and columns meanwhile, but made none: they would have to hold the type.
+        let (catalog, tables) = (ddl.catalog(), storing());
         let statement = if catalog.table(type_oid).is_some() { "ALTER TABLE" } else { "ALTER TYPE" };
         for (table, _) in &tables {
-            ddl.lock(*table, LockMode::AccessExclusive)?;
             if let Some(def) = catalog.table(*table).filter(|def| def.oid != type_oid) {
                 ddl.state.check_not_in_use(*table, statement, &def.name)?;
             }
@@ -77,7 +84,7 @@ impl Stored {
         self.type_oid
     }
 
-    /// Changes the rows of the type in a bound expression, its subqueries included. Returns whether there are any.
+    /// Changes the rows of the type in a bound expression, its subqueries included. Returns whether its text must be written again.
     pub(super) fn reshape_expr(&self, expr: &mut Expr, changes: &[Reshaping]) -> bool {
         let mut has_rows = false;
         for_each_inner_mut(expr, 0, &mut |inner, _| has_rows |= self.reshape_node(inner, changes));
