@@ -230,3 +230,93 @@ fn the_text_of_a_view_over_a_function_means_the_view_after_columns_were_added() 
     drop(client);
     server.stop();
 }
+
+#[test]
+fn a_type_is_not_altered_against_the_rows_that_are_written_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["synchronous_commit=off"]);
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "create type y as (a numeric(6,2), b int); create view v as select row(2.75, 1)::y as x;
+             create type z as (a numeric, b int); create table d (x numeric default (row(2.7, 1)::z).a);
+             create type pair as (a int, b int); create table t (b int, d pair);
+             create view w as select row(1, row(1, 2)::pair)::t as x; create type single as (a int)",
+        )
+        .unwrap();
+    let refused = [
+        ("alter type y alter attribute a type int", "cannot alter type \"y\" because view v uses it"),
+        (
+            "alter type z alter attribute a type int",
+            "cannot alter type \"z\" because default value for column x of table d uses it",
+        ),
+        ("alter table t alter column b type text", "cannot alter type \"t\" because view w uses it"),
+        ("alter table t alter column d type single using null", "cannot alter type \"t\" because view w uses it"),
+    ];
+    for (statement, message) in refused {
+        let error = client.batch_execute(statement).unwrap_err();
+        let error = error.as_db_error().unwrap();
+        assert_eq!((error.code().code(), error.message()), ("0A000", message), "{statement}");
+    }
+    // Another length needs no cast, and renames go on.
+    client
+        .batch_execute(
+            "alter type y alter attribute a type numeric(8,2); alter type y rename attribute b to c; alter table t rename to s;
+             insert into d default values",
+        )
+        .unwrap();
+    let text = |client: &mut postgres::Client, query: &str| client.query_one(query, &[]).unwrap().get::<_, String>(0);
+    assert_eq!(text(&mut client, "select x::text from v"), "(2.75,1)");
+    assert_eq!(text(&mut client, "select x::text from w"), "(1,\"(1,2)\")");
+    assert_eq!(text(&mut client, "select x::text from d"), "2.7");
+    server.stop();
+}
+
+#[test]
+fn a_type_is_altered_after_a_table_that_stored_its_rows_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["synchronous_commit=off"]);
+    let (mut client, mut other) = (server.connect(), server.connect());
+    client.batch_execute("create type ct as (a int); create table h (x ct); create table kept (x ct)").unwrap();
+    client.batch_execute("insert into h values (row(1)); insert into kept values (row(1))").unwrap();
+    client.batch_execute("begin; drop table h").unwrap();
+    std::thread::scope(|scope| {
+        let altered = scope.spawn(|| other.batch_execute("alter type ct add attribute c int"));
+        let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+        let mut observer = server.connect();
+        while observer.query_one(waits, &[]).unwrap().get::<_, i64>(0) == 0 {
+            std::thread::yield_now();
+        }
+        client.batch_execute("commit").unwrap();
+        altered.join().unwrap().unwrap();
+    });
+    let row = client.query_one("select x::text from kept", &[]).unwrap();
+    assert_eq!(row.get::<_, String>(0), "(1,)");
+    server.stop();
+}
+
+#[test]
+fn checks_of_domains_call_what_the_sessions_own_path_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["worker_threads=2", "synchronous_commit=off"]);
+    server
+        .connect()
+        .batch_execute(
+            "create schema common; create schema theirs; create schema ours;
+             create function ours.g(int) returns bool language sql immutable as 'select $1 > 0';
+             create function theirs.g(int) returns bool language sql immutable as 'select true';
+             set search_path = ours;
+             create function common.f(int) returns bool language sql immutable as 'select g($1)';
+             create domain common.d as int check (common.f(value))",
+        )
+        .unwrap();
+    // Sessions share the threads, and what these have kept of the domain.
+    for _ in 0..8 {
+        let mut session = server.connect();
+        session.batch_execute("set search_path = theirs; select (-1)::common.d").unwrap();
+        let mut session = server.connect();
+        let error = session.batch_execute("set search_path = ours; select (-1)::common.d").unwrap_err();
+        assert_eq!(error.code().map(|code| code.code()), Some("23514"));
+    }
+    server.stop();
+}

@@ -1,5 +1,5 @@
-//! Stored expressions and queries name things; when one of those is going to be called otherwise, they are bound first
-//! and written again afterwards.
+//! Stored expressions and queries are texts with names. Before a name changes, the texts that have it are bound. After the change they are
+//! written again from their bound form.
 
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_ea
 use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
+use crate::binder::{self, for_each_inner_mut};
 use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
-use crate::plan::Expr;
+use crate::plan::{Expr, ExprKind};
 
-/// Expressions and queries on their way from one text to the next.
+/// Bound expressions and queries whose texts will be written again.
 pub(super) struct Restatement {
     expressions: Vec<(Place, Expr)>,
     queries: StoredQueries,
@@ -62,10 +63,12 @@ pub(super) fn with_rows(ddl: &Ddl<'_>, rows: &Stored, dropped: &[&str], changes:
     Ok(Restatement { expressions, queries })
 }
 
-/// The stored expressions and views that have rows of a type in them, without those that can't be bound now.
+/// The stored expressions and views that have rows of a type in them, without those that can't be bound now. With each, how many casts there
+/// are on fields of written rows.
 pub(super) struct Readers {
-    expressions: Vec<Place>,
-    views: Vec<Oid>,
+    row_type: Oid,
+    expressions: Vec<(Place, usize)>,
+    views: Vec<(Oid, usize)>,
 }
 
 impl Readers {
@@ -73,28 +76,35 @@ impl Readers {
     pub fn find(ddl: &Ddl<'_>, row_type: Oid, columns: &[&str]) -> Result<Readers> {
         let renaming = Renaming::of_changed_columns(ddl, row_type, columns);
         let mut expressions = Vec::new();
-        for_each_naming(ddl, &|text| renaming.may_be_named_in(text), &mut |place, expr| {
+        for_each_naming(ddl, &|text| renaming.may_be_named_in(text), &mut |place, mut expr| {
             if renaming.is_named_in(&expr) {
-                expressions.push(place);
+                expressions.push((place, casts_of_fields(&mut expr, row_type)));
             }
         })?;
-        Ok(Readers { expressions, views: renaming.views_naming(ddl)? })
+        let views = renaming.views_naming(ddl)?.into_iter();
+        let views = views.map(|(view, mut query)| (view, casts_in_query(&mut query, row_type))).collect();
+        Ok(Readers { row_type, expressions, views })
     }
 
-    /// Refuses a change after which one of them can't be bound any more.
+    /// Refuses a change after which one of them can't be bound any more, or only with a further cast of a row's field. PostgreSQL alters the type,
+    /// and what reads the row fails. Here the cast would come into the text, and change values for good.
     ///
     /// # Errors
     /// 0A000.
     pub fn check(&self, ddl: &Ddl<'_>, type_name: &str) -> Result<()> {
         let mut bound = Vec::new();
-        for_each_wanted(ddl, &|place, _| self.expressions.contains(&place), &mut |place, _| bound.push(place))?;
-        if let Some(place) = self.expressions.iter().find(|place| !bound.contains(place)) {
+        let is_wanted = |place: Place, _: &str| self.expressions.iter().any(|(known, _)| *known == place);
+        for_each_wanted(ddl, &is_wanted, &mut |place, mut expr| {
+            bound.push((place, casts_of_fields(&mut expr, self.row_type)));
+        })?;
+        if let Some((place, _)) = self.expressions.iter().find(|reader| !bound.contains(reader)) {
             return Err(read_by(ddl, type_name, place.owner(), "expression"));
         }
-        for oid in &self.views {
+        for (oid, casts) in &self.views {
             let catalog = ddl.catalog();
             let Some(view) = catalog.table(*oid) else { continue };
-            if StoredQuery::of_view(ddl, view)?.is_none_or(|stored| stored.bound.is_none()) {
+            let mut query = StoredQuery::of_view(ddl, view)?.and_then(|stored| stored.bound);
+            if query.as_mut().is_none_or(|query| casts_in_query(query, self.row_type) != *casts) {
                 return Err(read_by(ddl, type_name, Node::Object(*oid), "query"));
             }
         }
@@ -102,11 +112,35 @@ impl Readers {
     }
 }
 
-/// The error for a type whose rows an expression or a query has in it; `text` says which.
-fn read_by(ddl: &Ddl<'_>, type_name: &str, reader: Node, text: &str) -> Error {
+/// How many casts there are on fields of written rows of the type.
+fn casts_of_fields(expr: &mut Expr, row_type: Oid) -> usize {
+    fn casts_on(field: &Expr) -> usize {
+        match &field.kind {
+            ExprKind::Cast(cast) => usize::from(cast.input.sql_type.oid != field.sql_type.oid) + casts_on(&cast.input),
+            _ => 0,
+        }
+    }
+    let mut casts = 0;
+    for_each_inner_mut(expr, 0, &mut |inner, _| match &inner.kind {
+        ExprKind::Row { fields, shape, is_whole: false } if shape.type_oid == row_type => {
+            casts += fields.iter().map(casts_on).sum::<usize>();
+        }
+        _ => {}
+    });
+    casts
+}
+
+fn casts_in_query(query: &mut binder::Query, row_type: Oid) -> usize {
+    let mut casts = 0;
+    query.for_each_expr_mut(0, &mut |expr, _| casts += casts_of_fields(expr, row_type));
+    casts
+}
+
+/// The error for a type whose rows an expression or a query has in it; `part` is "expression" or "query".
+fn read_by(ddl: &Ddl<'_>, type_name: &str, reader: Node, part: &str) -> Error {
     let reader = describe(&ddl.view(), reader);
     Error::unsupported(format!("cannot alter type \"{type_name}\" because {reader} uses it"))
-        .detail(format!("Its {text} would not be valid with the new type."))
+        .detail(format!("Its {part} would not be valid with the new type."))
 }
 
 impl Restatement {

@@ -42,7 +42,7 @@ pub(super) struct StoredQuery {
 }
 
 impl StoredQuery {
-    /// Of a query with names as they are now, what it was bound to and what binding took down.
+    /// Looks up the names of a query now. `resolved` is what binding noted.
     fn new(
         ddl: &Ddl<'_>,
         (query, is_stored): (Box<Query>, bool),
@@ -86,7 +86,7 @@ impl StoredQuery {
         self.bound.as_ref().map(|bound| query_text(&self.query, &names, bound, catalogs))
     }
 
-    /// What its names are looked up among from now on.
+    /// The columns and functions that the text may use from now on.
     pub fn scope(&self, ddl: &Ddl<'_>) -> ViewScope {
         let catalog = ddl.catalog();
         let mut columns: Vec<(Oid, u32)> = Vec::new();
@@ -291,7 +291,7 @@ pub(super) fn lower_known_fields(ddl: &Ddl<'_>, type_oid: Oid, changes: &[Reshap
     Ok(())
 }
 
-/// The stored queries of views on their way from one text to the next.
+/// The bound queries of views whose texts will be written again.
 pub(super) struct StoredQueries(Vec<(Arc<TableDef>, StoredQuery)>);
 
 /// Binds the query of a view as its text is written from it: the views that it reads are tables, and what was written is kept.

@@ -15,6 +15,7 @@ use engine::catalog::{Catalog, Object, TableDef};
 
 use super::views::{use_of_query, views};
 use super::{Named, Node, casting_to, describe, mentioning};
+use crate::binder;
 use crate::catalogs::user_types;
 use crate::commands::ddl::{CHANGE_LOCK, Ddl};
 use crate::commands::overloads::namesakes;
@@ -148,11 +149,11 @@ impl Renaming {
         }
     }
 
-    /// The views whose queries name the object, without those that can't be bound now. Locks nothing.
-    pub fn views_naming(&self, ddl: &Ddl<'_>) -> Result<Vec<Oid>> {
-        let queries = self.queries(ddl, &ddl.catalog())?;
-        let named = queries.iter().filter(|(view, query)| query.bound.is_some() && self.is_named_by(view, query));
-        Ok(named.map(|(view, _)| view.oid).collect())
+    /// The views whose queries name the object, with the bound queries. Locks nothing.
+    pub fn views_naming(&self, ddl: &Ddl<'_>) -> Result<Vec<(Oid, binder::Query)>> {
+        let mut queries = self.queries(ddl, &ddl.catalog())?;
+        queries.retain(|(view, query)| self.is_named_by(view, query));
+        Ok(queries.into_iter().filter_map(|(view, query)| Some((view.oid, query.bound?))).collect())
     }
 
     fn is_named_by(&self, view: &TableDef, query: &StoredQuery) -> bool {
