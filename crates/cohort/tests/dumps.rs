@@ -2,7 +2,8 @@
 //!
 //! After each script three things must hold:
 //! - each statement has ended alike on both servers, in success or with the same SQLSTATE;
-//! - `pg_dump` of Cohort and `pg_dump` of PostgreSQL are the same text ([`normalized`] says what is left out, and why);
+//! - `pg_dump` of Cohort and `pg_dump` of PostgreSQL are the same text ([`normalized`] says what is left out, and why), but for the order of a dump
+//!   that PostgreSQL itself can't load;
 //! - both servers load this dump, if PostgreSQL can, and what they have loaded they dump alike. This need not be the dump that they have loaded:
 //!   PostgreSQL reads `(ARRAY['a'::varchar])::text[]` as an array whose elements are cast.
 //!
@@ -143,7 +144,7 @@ impl Both {
             let (found, expected) = (&found[place], &expected[place]);
             // A domain whose check asks for the domain can't be used. PostgreSQL says so where it reads the check, and Cohort may do so later.
             // The rest of the script is compared without this statement.
-            if expected.starts_with("54001") && found.is_empty() {
+            if expected.starts_with("54001") && (found.is_empty() || found.starts_with("0A000")) {
                 let mut others = script.to_vec();
                 others.remove(place);
                 return self.judge(&others);

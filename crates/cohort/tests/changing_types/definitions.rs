@@ -95,8 +95,7 @@ impl Script {
             (4, Some(attribute)) => {
                 format!("alter type {name} rename attribute {attribute} to {}{cascade}", self.column_name())
             }
-            // Views with rows of the type, whose fields can't be cast to the attribute's new type, can be read on neither server.
-            (5, Some(attribute)) if catalog.of_kind('v').is_empty() => {
+            (5, Some(attribute)) => {
                 format!("alter type {name} alter attribute {attribute} type {}{cascade}", self.kind(catalog))
             }
             (6, Some(attribute)) => format!(
