@@ -53,7 +53,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityO
     table.schema = ddl.creation_schema(&create.name, create.persistence)?.0;
     let Made { table, sequences, indexes } = parts.make(ddl, table)?;
     let oid = table.oid;
-    // A name in use is noticed first where the thing is made first, and a check that can't be bound before the name of a key's index.
+    // PostgreSQL reports errors in this order: the table's name, sequences, checks, indexes.
     ddl.create(table)?;
     sequences.into_iter().try_for_each(|sequence| ddl.create(sequence))?;
     parts.make_checks(ddl, oid)?;

@@ -519,7 +519,8 @@ impl SessionState {
         self.is_superuser() || privileges::has_rights_of(&self.engine_catalog(), self.acting_role().oid, role)
     }
 
-    /// 42501 unless the acting role may do all of this. What is read through a view is asked of the view's owner, a superuser's reading, too.
+    /// 42501 unless the acting role may do all of this. For what a view reads, the view's owner needs the privilege, even if the acting role is
+    /// a superuser.
     ///
     /// # Errors
     /// 42501

@@ -55,7 +55,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     if let Some(expr) = &column.default {
         let value = column::bind_default(ddl, &new.columns[place], expr).map_err(without_position)?;
         new.columns[place].default = column::default_text(ddl, &new.columns[place], expr)?;
-        // NULL is what a column without a default has.
+        // DEFAULT NULL is not stored. Existing rows need no filling then.
         filling = new.columns[place].default.is_some().then_some(value);
     }
     if let Some(expr) = &column.generated {
