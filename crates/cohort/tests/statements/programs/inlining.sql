@@ -326,3 +326,16 @@ create index on z6 (imy(i), imz(i));
 select * from z6 where imy(i) = 2;
 create view z8 as select imy(i) as y from z6;
 select * from z8;
+-- Functions that checks of domains call read literals as the session's settings say.
+create function after_date(date) returns bool language sql stable as $$ select $1 > '13/01/2020' $$;
+create function after_day(date) returns bool language sql immutable as $$ select $1 > '02/01/2020' $$;
+create domain late_date as date check (after_date(value));
+create domain late_day as date check (after_day(value));
+set datestyle = 'iso, dmy';
+select '2020-01-15'::late_date, '2020-01-15'::late_day;
+select '2020-01-11'::late_date;
+reset datestyle;
+create function has_backslash(text) returns bool language sql immutable as $$ select $1 = 'a\\b' $$;
+create domain with_backslash as text check (has_backslash(value));
+select 'a\b'::with_backslash;
+select 'a\\b'::with_backslash;
