@@ -120,10 +120,25 @@ fn casts_of_fields(expr: &mut Expr, row_type: Oid) -> usize {
             _ => 0,
         }
     }
+    /// The fields of a row that an expression is, maybe below a cast to its own type.
+    fn written(expr: &Expr) -> Option<(&[Expr], Oid)> {
+        match &expr.kind {
+            ExprKind::Row { fields, shape, is_whole: false } => Some((fields, shape.type_oid)),
+            ExprKind::Cast(cast) if cast.input.sql_type.oid == expr.sql_type.oid => written(&cast.input),
+            _ => None,
+        }
+    }
     let mut casts = 0;
     for_each_inner_mut(expr, 0, &mut |inner, _| match &inner.kind {
         ExprKind::Row { fields, shape, is_whole: false } if shape.type_oid == row_type => {
             casts += fields.iter().map(casts_on).sum::<usize>();
+        }
+        // Of a row whose field is read at once, the other fields don't matter. The row has been counted before.
+        ExprKind::Field(access) => {
+            if let Some((fields, _)) = written(&access.input).filter(|(_, oid)| *oid == row_type) {
+                let others = fields.iter().enumerate().filter(|(place, _)| *place != access.field as usize);
+                casts -= others.map(|(_, field)| casts_on(field)).sum::<usize>();
+            }
         }
         _ => {}
     });
