@@ -17,6 +17,7 @@ use super::user_type::ValueOf;
 use crate::binder::{self, for_each_inner_mut};
 use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
 use crate::plan::{Expr, ExprKind};
+use crate::types::SqlType;
 
 /// Bound expressions and queries whose texts will be written again.
 pub(super) struct Restatement {
@@ -63,12 +64,12 @@ pub(super) fn with_rows(ddl: &Ddl<'_>, rows: &Stored, dropped: &[&str], changes:
     Ok(Restatement { expressions, queries })
 }
 
-/// The stored expressions and views that have rows of a type in them, without those that can't be bound now. With each, how many casts there
-/// are on fields of written rows.
+/// The stored expressions and views that have rows of a type in them, without those that can't be bound now. With each, the types to which
+/// fields of written rows are cast.
 pub(super) struct Readers {
     row_type: Oid,
-    expressions: Vec<(Place, usize)>,
-    views: Vec<(Oid, usize)>,
+    expressions: Vec<(Place, Vec<SqlType>)>,
+    views: Vec<(Oid, Vec<SqlType>)>,
 }
 
 impl Readers {
@@ -112,32 +113,33 @@ impl Readers {
     }
 }
 
-/// How many casts there are on fields of written rows of the type.
-fn casts_of_fields(expr: &mut Expr, row_type: Oid) -> usize {
-    fn casts_on(field: &Expr) -> usize {
-        match &field.kind {
-            ExprKind::Cast(cast) => usize::from(cast.input.sql_type.oid != field.sql_type.oid) + casts_on(&cast.input),
-            _ => 0,
+/// The types to which fields of written rows of the type are cast.
+fn casts_of_fields(expr: &mut Expr, row_type: Oid) -> Vec<SqlType> {
+    fn add_casts(field: &Expr, all: &mut Vec<SqlType>) {
+        if let ExprKind::Cast(cast) = &field.kind {
+            all.extend((cast.input.sql_type != field.sql_type).then_some(field.sql_type));
+            add_casts(&cast.input, all);
         }
     }
     /// The fields of a row that an expression is, maybe below a cast to its own type.
-    fn written(expr: &Expr) -> Option<(&[Expr], Oid)> {
+    fn written(expr: &Expr, row_type: Oid) -> Option<&[Expr]> {
         match &expr.kind {
-            ExprKind::Row { fields, shape, is_whole: false } => Some((fields, shape.type_oid)),
-            ExprKind::Cast(cast) if cast.input.sql_type.oid == expr.sql_type.oid => written(&cast.input),
+            ExprKind::Row { fields, shape, is_whole: false } if shape.type_oid == row_type => Some(fields),
+            ExprKind::Cast(cast) if cast.input.sql_type.oid == expr.sql_type.oid => written(&cast.input, row_type),
             _ => None,
         }
     }
-    let mut casts = 0;
+    let (mut casts, mut before_row) = (Vec::new(), 0);
     for_each_inner_mut(expr, 0, &mut |inner, _| match &inner.kind {
         ExprKind::Row { fields, shape, is_whole: false } if shape.type_oid == row_type => {
-            casts += fields.iter().map(casts_on).sum::<usize>();
+            before_row = casts.len();
+            fields.iter().for_each(|field| add_casts(field, &mut casts));
         }
-        // Of a row whose field is read at once, the other fields don't matter. The row has been counted before.
+        // Of a row whose field is read at once, the other fields don't matter. The row was the last one that was visited.
         ExprKind::Field(access) => {
-            if let Some((fields, _)) = written(&access.input).filter(|(_, oid)| *oid == row_type) {
-                let others = fields.iter().enumerate().filter(|(place, _)| *place != access.field as usize);
-                casts -= others.map(|(_, field)| casts_on(field)).sum::<usize>();
+            if let Some(field) = written(&access.input, row_type).and_then(|fields| fields.get(access.field as usize)) {
+                casts.truncate(before_row);
+                add_casts(field, &mut casts);
             }
         }
         _ => {}
@@ -145,9 +147,9 @@ fn casts_of_fields(expr: &mut Expr, row_type: Oid) -> usize {
     casts
 }
 
-fn casts_in_query(query: &mut binder::Query, row_type: Oid) -> usize {
-    let mut casts = 0;
-    query.for_each_expr_mut(0, &mut |expr, _| casts += casts_of_fields(expr, row_type));
+fn casts_in_query(query: &mut binder::Query, row_type: Oid) -> Vec<SqlType> {
+    let mut casts = Vec::new();
+    query.for_each_expr_mut(0, &mut |expr, _| casts.extend(casts_of_fields(expr, row_type)));
     casts
 }
 

@@ -639,7 +639,8 @@ impl<'a> Writer<'a> {
         let item = |(written, place): (&Expr, &u32)| {
             let target = query.targets.get(*place as usize)?;
             // A key that is not in the select list may have been bound from ORDER BY, where its subqueries stand.
-            let keys = order.iter().map(|sort| &sort.expr).filter(|_| target.hidden);
+            let keys = query.order.iter().zip(order).filter(|(key, _)| target.hidden && key.target == *place);
+            let keys = keys.map(|(_, sort)| &sort.expr);
             let mut sources = std::iter::once(written).chain(keys);
             let fits = |source: &&Expr| self.bound_text(source, &target.expr, Shown::Sorted).is_some();
             let source = sources.find(fits).unwrap_or(written);
