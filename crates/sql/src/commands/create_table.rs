@@ -359,6 +359,8 @@ impl Parts {
         for check in &self.copied_checks {
             table.constraints.push(ConstraintDef { oid: ddl.allocate_oid(), ..check.clone() });
         }
+        // Keys without a name get one that no check has.
+        taken.extend(self.checks.iter().filter_map(|check| check.name.as_ref()).map(Name::to_string));
         let mut indexes = Vec::new();
         self.make_keys(ddl, &mut table, &mut taken, &mut indexes)?;
         let written = indexes.len();
