@@ -316,7 +316,14 @@ fn compared(text: &str, expected: &Outcome, found: &Outcome) -> Result<(), Wrong
     if codes == ["42703", "42704"] && changes_rows {
         return Ok(());
     }
-    let kind = if expected.code() != found.code() {
+    // Cohort does not guess whether an attribute that is gone and one that is new are the same under another name.
+    let is_unclear = found.error.as_deref().is_some_and(|error| error.ends_with("changed after its value was made"));
+    if is_unclear && text.contains(" drop attribute ") && text.contains(", add attribute ") {
+        return Ok(());
+    }
+    // A block of code shows what it has found by the message.
+    let shows_otherwise = expected.code() == "P0001" && expected.error != found.error;
+    let kind = if expected.code() != found.code() || shows_otherwise {
         format!("{:?} and {:?}", expected.code(), found.code())
     } else if expected.rows != found.rows {
         "rows".to_owned()

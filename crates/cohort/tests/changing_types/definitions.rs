@@ -276,6 +276,55 @@ impl Script {
         format!("do $$ declare v {kind} := {value}; begin {before} {store} {change} {after} {store} end $$")
     }
 
+    /// A DO block with rows of a type within arrays and records, which it uses after it has changed the type. It ends with an error that shows
+    /// them, or stores them.
+    pub fn block_with_rows_in_values(&mut self, catalog: &Catalog, table: &Relation) -> String {
+        let composites: Vec<&Relation> =
+            catalog.of_kind('c').into_iter().filter(|composite| composite.columns.len() > 1).collect();
+        if composites.is_empty() {
+            return self.block_of_code(catalog, table);
+        }
+        let composite = (*self.pick(&composites)).clone();
+        let kind = &composite.name;
+        let gone = self.below(composite.columns.len());
+        let stays = composite.columns[(gone + 1) % composite.columns.len()].name.clone();
+        let name = self.name("n").replace('"', "");
+        let add = format!("add attribute \"{name}\" integer");
+        let drop = format!("drop attribute {}", composite.columns[gone].name);
+        let change = [drop.clone(), add.clone(), format!("{drop}, {add}"), drop][self.below(4)].clone();
+        let (first, second) = (self.value(catalog, kind), self.value(catalog, kind));
+        let made = match self.below(3) {
+            // The array comes from a table.
+            0 => format!(
+                "execute 'create table \"{name}\" as select array[{}] as w'; execute 'select w from \"{name}\"' into w;",
+                format!("{first}, {second}").replace('\'', "\'\'")
+            ),
+            _ => format!("w := array[{first}, {second}];"),
+        };
+        let columns: Vec<String> = table
+            .columns
+            .iter()
+            .filter(|column| !column.is_generated)
+            .filter_map(|column| match &column.kind {
+                own if own == kind => Some(format!("insert into {} ({}) values (w[2]);", table.name, column.name)),
+                own if own.strip_suffix("[]") == Some(kind) => {
+                    Some(format!("insert into {} ({}) values (w);", table.name, column.name))
+                }
+                _ => None,
+            })
+            .collect();
+        let end = match columns.is_empty() || self.chance(60) {
+            true => format!(
+                "raise exception '% % % % %', v, w, r, (w[1]).{stays}, (select count(*) from unnest(w) u where u = v);"
+            ),
+            false => self.pick(&columns).clone(),
+        };
+        format!(
+            "do $$ declare v {kind} := {first}; w {kind}[]; r record; begin {made} r := row(v, w, w[2]); \
+             execute 'alter type {kind} {change}'; {end} end $$"
+        )
+    }
+
     pub fn trigger(&mut self, catalog: &Catalog, table: &Relation) -> String {
         let of_triggers: Vec<_> = catalog.functions.iter().filter(|function| function.result == "trigger").collect();
         if of_triggers.is_empty() || self.chance(35) {

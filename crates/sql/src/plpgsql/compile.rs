@@ -130,6 +130,7 @@ fn finish(mut parser: Parser<'_>, signature: Arc<str>, more: impl FnOnce(&mut Pa
     more(&mut parser);
     let body = parser.function_body()?;
     let row_types_version = super::row_types::has_any(&parser.variables).then(|| parser.catalog.catalog().version());
+    let holds_rows = super::row_types::may_hold_rows(&parser.variables, parser.catalog);
     Ok(Function {
         signature,
         scopes: parser.scopes,
@@ -144,6 +145,7 @@ fn finish(mut parser: Parser<'_>, signature: Arc<str>, more: impl FnOnce(&mut Pa
         returns_set: false,
         shape: None,
         row_types_version,
+        holds_rows,
         is_volatile: true,
     })
 }

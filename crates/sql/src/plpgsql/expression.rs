@@ -1,7 +1,7 @@
 //! Expressions and statements of a function: planned once, run with the variables as parameters.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -33,8 +33,8 @@ struct Names<'f> {
     fields: RefCell<Vec<(usize, String, SqlType)>>,
     /// Records of which all fields were asked for, with their number.
     spread: RefCell<Vec<(usize, usize)>>,
-    /// The table whose row NEW or OLD was asked for as a whole.
-    whole: Cell<Option<Oid>>,
+    /// Records without a declared type that were asked for as a whole, with the types of their rows.
+    rows: RefCell<Vec<(usize, SqlType)>>,
     /// The error of the first field that its record lacks.
     missing: RefCell<Option<Error>>,
 }
@@ -42,13 +42,14 @@ struct Names<'f> {
 impl VariableNames for Names<'_> {
     fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)> {
         let value = |place: usize| {
-            if let Some(table) = self.frame.table_of(place) {
-                self.whole.set(Some(table));
+            let sql_type = self.frame.type_of(place);
+            if matches!(self.frame.function.variables[place].kind, VariableKind::Record(None)) {
+                self.rows.borrow_mut().push((place, sql_type));
             }
             if let Err(error) = self.frame.whole(place) {
                 self.missing.borrow_mut().get_or_insert(error);
             }
-            (place as u32, self.frame.type_of(place))
+            (place as u32, sql_type)
         };
         match parts {
             [name] => self.find(name).map(value),
@@ -81,8 +82,8 @@ impl VariableNames for Names<'_> {
 impl<'f> Names<'f> {
     fn new(frame: &'f Frame<'f>, expression: &Expression) -> Names<'f> {
         let Expression { scope, known, .. } = *expression;
-        let (fields, spread, missing) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Names { frame, scope, known, fields, spread, whole: Cell::new(None), missing }
+        let (fields, spread, rows) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Names { frame, scope, known, fields, spread, rows, missing: RefCell::default() }
     }
 
     fn is_value(&self, place: usize) -> bool {
@@ -142,7 +143,7 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
         && run.state.is_good(&plan.planned)
         && plan.trigger == trigger_of(frame)
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
-        && plan.whole.is_none_or(|table| frame.trigger_rows.as_ref().is_some_and(|(shape, _)| shape.type_oid == table))
+        && plan.rows.iter().all(|(record, sql_type)| frame.type_of(*record) == *sql_type)
         && frame.outdated_variables().all(|place| frame.whole(place).is_ok())
         && plan.spread.iter().all(|(record, count)| frame.fields_of(*record).map(<[_]>::len) == Some(*count))
     {
@@ -238,8 +239,8 @@ fn plan_tree(
     }
     let planned = planned?;
     let (fields, spread) = (names.fields.into_inner().into(), names.spread.into_inner().into());
-    let (whole, trigger) = (names.whole.get(), trigger_of(frame));
-    Ok(ExpressionPlan { planned, fields, spread, whole, trigger, custom_plans: Arc::default() })
+    let (rows, trigger) = (names.rows.into_inner().into(), trigger_of(frame));
+    Ok(ExpressionPlan { planned, fields, spread, rows, trigger, custom_plans: Arc::default() })
 }
 
 /// What statements are planned in. One before it may have changed the catalog.

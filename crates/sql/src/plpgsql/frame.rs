@@ -9,6 +9,7 @@ use super::row_types::{ChangedTypes, fields_as_type_is_now, has_types_of};
 use super::tree::{Function, RowType, Variable, VariableKind};
 use crate::executor::{RowStore, Run};
 use crate::plan::VirtualTable;
+use crate::session::CatalogView;
 use crate::types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// See the module.
@@ -43,7 +44,7 @@ pub struct Frame<'f> {
 
 impl<'f> Frame<'f> {
     /// A call of `function`; all variables are NULL.
-    pub fn new(function: &'f Function) -> Frame<'f> {
+    pub fn new(function: &'f Function, catalog: &CatalogView) -> Frame<'f> {
         let mut values = vec![Value::Null; function.variables.len()];
         values[function.found] = Value::Bool(false);
         let activity = "during statement block entry";
@@ -53,7 +54,7 @@ impl<'f> Frame<'f> {
             trigger_rows: None,
             transition_tables: None,
             taken_types: Vec::new(),
-            changed_types: ChangedTypes::none_since(function.row_types_version),
+            changed_types: ChangedTypes::none(function, catalog),
             expected_columns: None,
             rows: RowStore::default(),
             row_count: Cell::new(0),
@@ -72,7 +73,12 @@ impl<'f> Frame<'f> {
         match &self.function.variables[place].kind {
             VariableKind::Scalar(sql_type) => *sql_type,
             VariableKind::Record(Some(RowType { domain: Some(domain), .. })) => *domain,
-            VariableKind::Record(_) => SqlType::new(self.shape_of(place).map_or(oids::RECORD, |shape| shape.type_oid)),
+            VariableKind::Record(_) => SqlType::new(match (self.shape_of(place), &self.values[place]) {
+                (Some(shape), _) => shape.type_oid,
+                // A record is of the type of the row that it holds.
+                (None, Value::Record(record)) => record.shape.type_oid,
+                _ => oids::RECORD,
+            }),
             _ => SqlType::new(oids::RECORD),
         }
     }
@@ -130,12 +136,6 @@ impl<'f> Frame<'f> {
         places.contains(&record).then_some(shape)
     }
 
-    /// The table whose rows NEW and OLD are, if the variable is one of them.
-    pub fn table_of(&self, place: usize) -> Option<Oid> {
-        let (shape, places) = self.trigger_rows.as_ref()?;
-        places.contains(&place).then_some(shape.type_oid)
-    }
-
     /// A record's field.
     ///
     /// # Errors
@@ -164,11 +164,11 @@ impl<'f> Frame<'f> {
             .detail("The tuple structure of a not-yet-assigned record is indeterminate."));
         };
         if let Some(found) = field_within(value, field) {
-            return Ok(found);
+            return self.part_as_types_are_now(record, found);
         }
         let changed = self.fields_after_change(record).and_then(|_| self.whole(record).ok());
         match changed {
-            Some(Value::Record(changed)) => field_within(&changed, field).ok_or_else(|| no_field(name, field)),
+            Some(Value::Record(changed)) => field_within(&changed, field).cloned().ok_or_else(|| no_field(name, field)),
             _ => Err(no_field(name, field)),
         }
     }
@@ -204,12 +204,7 @@ impl<'f> Frame<'f> {
                         Value::Record(record) => fit_record(&record, shape, run)?,
                         value => value,
                     },
-                    _ => {
-                        return Err(Error::new(
-                            sqlstate::DATATYPE_MISMATCH,
-                            "cannot assign non-composite value to a record variable",
-                        ));
-                    }
+                    (value, None) => cast(value, sql_type, SqlType::new(oids::RECORD), run)?,
                 };
                 let value = self.checked(place, value, run)?;
                 check_null(variable, &value)?;
@@ -374,9 +369,9 @@ impl<'f> Frame<'f> {
 }
 
 /// The value of a row's field, if the row has one of this name.
-fn field_within(row: &RecordValue, field: &str) -> Option<Value> {
+fn field_within<'r>(row: &'r RecordValue, field: &str) -> Option<&'r Value> {
     let place = row.shape.fields.iter().position(|(own, _)| own == field)?;
-    row.fields.get(place).cloned()
+    row.fields.get(place)
 }
 
 /// 22004 for NULL in a variable that was declared NOT NULL.
@@ -386,6 +381,11 @@ fn check_null(variable: &Variable, value: &Value) -> Result<()> {
         return Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
     }
     Ok(())
+}
+
+/// 42804 for a value that is no row where a record wants one.
+pub(super) fn no_row() -> Error {
+    Error::new(sqlstate::DATATYPE_MISMATCH, "cannot assign non-composite value to a record variable")
 }
 
 fn no_field(record: &str, field: &str) -> Error {

@@ -85,6 +85,9 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
             frame.line = variable.line;
             frame.activity = "during statement block local variable initialization";
             let (value, sql_type) = evaluate(default, frame, run)?;
+            if matches!(variable.kind, VariableKind::Record(_)) && !matches!(value, Value::Record(_) | Value::Null) {
+                return Err(super::frame::no_row());
+            }
             frame.assign(place, value, sql_type, run)?;
         } else {
             // A block's variables begin anew each time. A domain may refuse that.
@@ -420,7 +423,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Return { value } => {
             let (value, sql_type) = returned(value.as_ref(), frame, run)?;
-            let is_row = frame.result_shape().is_some() || frame.function.result.oid == oids::RECORD;
+            let is_row = frame.function.result.oid == oids::RECORD || frame.queried_shape(&run.catalog).is_some();
             if is_row && !frame.function.returns_set && !matches!(value, Value::Null | Value::Record(_)) {
                 return Err(not_composite());
             }
@@ -598,7 +601,8 @@ pub fn outputs(frame: &Frame<'_>) -> Result<Value> {
 /// Whether the columns of RETURN QUERY are those of the function's result.
 fn check_result(columns: &Columns, frame: &Frame<'_>, catalog: &CatalogView) -> Result<()> {
     let result = [(String::new(), frame.function.result)];
-    let wanted = match frame.result_shape() {
+    let shape = frame.queried_shape(catalog);
+    let wanted = match &shape {
         Some(shape) => shape.fields.as_slice(),
         None if frame.function.result.oid == oids::RECORD => frame.expected_columns.as_deref().unwrap_or(columns),
         None if types::is_polymorphic(frame.function.result.oid) => return Ok(()),
@@ -627,13 +631,14 @@ pub(super) fn check_columns(
 ) -> Result<()> {
     let mismatch = |detail: String| Err(Error::new(sqlstate::DATATYPE_MISMATCH, message.to_owned()).detail(detail));
     for (number, ((_, given), (_, wanted))) in given.iter().zip(wanted).enumerate() {
-        let is_same = given.oid == wanted.oid || given.oid == oids::UNKNOWN || types::is_polymorphic(wanted.oid);
-        if !is_same {
-            let name = |oid| types::format_type_name(catalog, oid);
+        let has_length = wanted.typmod < 0 || given.typmod == wanted.typmod;
+        let is_same = given.oid == wanted.oid && has_length;
+        if !is_same && given.oid != oids::UNKNOWN && !types::is_polymorphic(wanted.oid) {
+            let name = |sql_type: &SqlType| types::format_type(catalog, *sql_type);
             return mismatch(format!(
                 "Returned type {} does not match expected type {} in column {}.",
-                name(given.oid),
-                name(wanted.oid),
+                name(given),
+                name(wanted),
                 number + 1
             ));
         }
@@ -654,7 +659,7 @@ fn result_row(
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Value> {
-    let Some(shape) = frame.result_shape() else {
+    let Some(shape) = frame.queried_shape(&run.catalog) else {
         if frame.function.result.oid == oids::RECORD {
             let shape = RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() };
             return Ok(Value::Record(Arc::new(RecordValue { shape: Arc::new(shape), fields: row })));
@@ -667,7 +672,11 @@ fn result_row(
     for ((value, (_, source)), (_, target)) in row.into_iter().zip(columns).zip(&shape.fields) {
         fields.push(cast(value, *source, *target, run)?);
     }
-    Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
+    let row_type = SqlType::new(shape.type_oid);
+    let row = Value::Record(Arc::new(RecordValue { shape, fields }));
+    // A domain checks its rows.
+    let is_domain = frame.result_shape().is_none();
+    if is_domain { cast(row, row_type, frame.function.result, run) } else { Ok(row) }
 }
 
 /// The names and types of a plan's columns, as records have them.

@@ -29,7 +29,7 @@ use engine::catalog::FunctionDef;
 use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
 use crate::session::{CatalogView, SessionState};
-use crate::types::{CallTypes, CatalogLookup, EvalContext, ReadyRows, Value, ValueStream, oids};
+use crate::types::{CallTypes, CatalogLookup, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 pub use expression::{CallPlace, outer_context};
 use frame::Frame;
 pub use frame::cast;
@@ -305,6 +305,23 @@ fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool)
     Ok(made)
 }
 
+/// What RETURN has given as a value of the function's result.
+fn returned_value(value: Value, sql_type: SqlType, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<Value> {
+    let result = frame.function.result;
+    match (value, frame.queried_shape(&run.catalog)) {
+        _ if result.oid == oids::VOID => Ok(Value::Void),
+        (Value::Record(record), Some(shape)) => {
+            let row = row_types::as_result(&record, &shape, run)?;
+            // A domain checks its rows.
+            let is_domain = frame.result_shape().is_none();
+            if is_domain { cast(row, SqlType::new(shape.type_oid), result, run) } else { Ok(row) }
+        }
+        (value, Some(_)) if frame.result_shape().is_some() => Ok(value),
+        (value, _) if result.oid == oids::RECORD => interpret::check_record(&value, frame, run).map(|()| value),
+        (value, _) => cast(value, sql_type, result, run),
+    }
+}
+
 /// Runs a compiled function: its value, and the rows it gathered.
 fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {
     crate::executor::with_stack_for_call(|| execute_here(function, arguments, run))
@@ -312,7 +329,7 @@ fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> R
 
 fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {
     run.check_depth()?;
-    let mut frame = Frame::new(function);
+    let mut frame = Frame::new(function, &run.catalog);
     frame.may_end_transaction = run.state.may_end_transaction.take();
     frame.expected_columns = run.state.expected_columns.take();
     let inputs = function.variables.iter().enumerate().filter(|(place, _)| {
@@ -342,33 +359,12 @@ fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>)
     frame.follow_row_types(run);
     let value = match flow {
         _ if !function.outputs.is_empty() => outputs(&frame)?,
-        Flow::Return(value, sql_type) => match (frame.result_shape(), function.result.oid) {
-            (_, oids::VOID) => Value::Void,
-            (Some(shape), _) => match value {
-                Value::Record(record) => row_types::as_result(&record, shape, run).map_err(|error| {
-                    error.context(format!(
-                        "PL/pgSQL function {} while casting return value to function's return type",
-                        function.signature
-                    ))
-                })?,
-                value => value,
-            },
-            (None, oids::RECORD) => {
-                interpret::check_record(&value, &frame, run).map_err(|error| {
-                    error.context(format!(
-                        "PL/pgSQL function {} while casting return value to function's return type",
-                        function.signature
-                    ))
-                })?;
-                value
-            }
-            (None, _) => cast(value, sql_type, function.result, run).map_err(|error| {
-                error.context(format!(
-                    "PL/pgSQL function {} while casting return value to function's return type",
-                    function.signature
-                ))
-            })?,
-        },
+        Flow::Return(value, sql_type) => returned_value(value, sql_type, &frame, run).map_err(|error| {
+            error.context(format!(
+                "PL/pgSQL function {} while casting return value to function's return type",
+                function.signature
+            ))
+        })?,
         _ if function.result.oid == oids::VOID => Value::Void,
         _ => {
             let error = Error::new(

@@ -39,6 +39,8 @@ pub struct Function {
     pub shape: Option<Arc<RecordShape>>,
     /// The catalog version from which the columns of the result and the variables come. None if none of them is a row.
     pub row_types_version: Option<u64>,
+    /// The value of a variable can have rows.
+    pub holds_rows: bool,
     /// It may change the database: each statement takes a new snapshot.
     pub is_volatile: bool,
 }
@@ -210,8 +212,8 @@ pub(super) struct ExpressionPlan {
     pub fields: Arc<[(usize, String, SqlType)]>,
     /// Records that `x.*` spreads, with the number of fields that they had.
     pub spread: Arc<[(usize, usize)]>,
-    /// The table whose row NEW or OLD is as a whole.
-    pub whole: Option<Oid>,
+    /// Records without a declared type that it reads as a whole, with the types of their rows.
+    pub rows: Arc<[(usize, SqlType)]>,
     /// The trigger whose transition tables it may read.
     pub trigger: Option<Oid>,
     /// How often it was planned for the values that it was to run with.
