@@ -31,15 +31,19 @@ const FIRST_NORMAL_OID: u32 = 16384;
 impl Session {
     /// Connects through a server's socket to the database `postgres`, as `user`, without a password.
     pub fn connect(socket: &Path, user: &str) -> Session {
-        let stream = UnixStream::connect(socket).unwrap();
+        Session::try_connect(socket, user).unwrap()
+    }
+
+    /// As [`Session::connect`]; what the server says if it refuses.
+    pub fn try_connect(socket: &Path, user: &str) -> Result<Session, String> {
+        let stream = UnixStream::connect(socket).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(ANSWER_LIMIT)).unwrap();
         let mut session = Session { stream, received: BytesMut::new(), copy_input: Vec::new(), in_detail: false };
         let mut message = BytesMut::new();
         frontend::startup_message([("user", user), ("database", "postgres")], &mut message).unwrap();
-        session.stream.write_all(&message).unwrap();
+        session.stream.write_all(&message).map_err(|error| error.to_string())?;
         let answer = session.answer();
-        assert!(!answer.contains("FATAL"), "{answer}");
-        session
+        if answer.contains("FATAL") || answer.contains("the connection is closed") { Err(answer) } else { Ok(session) }
     }
 
     /// Shows columns' types, and errors' contexts and objects, from now on.

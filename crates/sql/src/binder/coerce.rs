@@ -58,6 +58,7 @@ impl Binder<'_, '_> {
                     // Losing a modifier needs no work; the expression keeps its own.
                     return Ok(Some(expr));
                 }
+                self.refuse_record(&expr, target, location)?;
                 let Some(cast) = Cast::find(self.context.lookup, expr.sql_type, target, context) else {
                     return Ok(None);
                 };
@@ -95,6 +96,7 @@ impl Binder<'_, '_> {
                 None => Err(self.cannot_cast(from, target.oid, location)),
             };
         }
+        self.refuse_record(&expr, cast.target, location)?;
         // A value of a domain is one of the base type from here on, and is shown as such.
         let is_domain = || types::base_type(self.context.lookup, expr.sql_type).oid != expr.sql_type.oid;
         if cast.is_noop() && !(cast.source.oid != cast.target.oid && is_domain()) {
@@ -130,6 +132,14 @@ impl Binder<'_, '_> {
         }
         let cast = Cast::relabeling(expr.sql_type, target);
         Expr::new(ExprKind::Cast(Box::new(CastExpr { input: expr, cast, location })), target)
+    }
+
+    /// Refuses an anonymous row whose fields are not known before it is there: nothing could cast and check them.
+    fn refuse_record(&self, expr: &Expr, target: SqlType, location: Location) -> Result<()> {
+        if expr.sql_type.oid == oids::RECORD && self.composite_shape(target.oid).is_some() {
+            return Err(self.cannot_cast(oids::RECORD, target.oid, location));
+        }
+        Ok(())
     }
 
     pub(super) fn cannot_cast(&self, from: Oid, to: Oid, location: Location) -> Error {

@@ -150,6 +150,33 @@ impl Binder<'_, '_> {
         Ok(bound)
     }
 
+    /// Makes the constant fields of a row fit the lengths of their columns. The text of the expression, which is kept, has their casts, which
+    /// would cut them.
+    ///
+    /// # Errors
+    /// 22001, 22003.
+    fn check_constant_fields(&mut self, expr: &Expr) -> Result<()> {
+        let fields = match &expr.kind {
+            ExprKind::Row { fields, .. } => fields,
+            // A domain's checks see the row.
+            ExprKind::Cast(cast) if cast.cast.context == CastContext::Assignment => {
+                return self.check_constant_fields(&cast.input);
+            }
+            _ => return Ok(()),
+        };
+        for field in fields {
+            match &field.kind {
+                ExprKind::Cast(cast) if cast.cast.context == CastContext::Assignment && !cast.cast.checks_domain() => {
+                    if let Some(value) = cast.input.as_constant() {
+                        cast.cast.apply(self.context.eval, value.clone())?;
+                    }
+                }
+                _ => self.check_constant_fields(field)?,
+            }
+        }
+        Ok(())
+    }
+
     fn as_wanted(&mut self, bound: Expr, expr: &tree::Expr, used_for: DefinitionUse<'_>) -> Result<Expr> {
         let location = expr.location;
         match used_for {
@@ -165,14 +192,17 @@ impl Binder<'_, '_> {
                     binder.error(sqlstate::DATATYPE_MISMATCH, message, location)
                 })
             }
-            DefinitionUse::Default { column, sql_type } | DefinitionUse::Generated { column, sql_type } => self
-                .coerce_or(bound, sql_type, CastContext::Assignment, location, |binder, bound| {
+            DefinitionUse::Default { column, sql_type } | DefinitionUse::Generated { column, sql_type } => {
+                let wanted = self.coerce_or(bound, sql_type, CastContext::Assignment, location, |binder, bound| {
                     let (wanted, found) = (binder.type_name(sql_type.oid), binder.type_name(bound.sql_type.oid));
                     let message =
                         format!("column \"{column}\" is of type {wanted} but default expression is of type {found}");
                     Error::new(sqlstate::DATATYPE_MISMATCH, message)
                         .hint("You will need to rewrite or cast the expression.")
-                }),
+                })?;
+                self.check_constant_fields(&wanted)?;
+                Ok(wanted)
+            }
             DefinitionUse::AlterType { column, sql_type, is_using } => {
                 self.coerce_or(bound, sql_type, CastContext::Assignment, location, |binder, _| {
                     let wanted = crate::types::format_type(binder.context.lookup, sql_type);

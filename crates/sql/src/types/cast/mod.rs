@@ -80,6 +80,8 @@ enum Step {
     Elements(Arc<Cast>),
     /// Field by field, into a row of this shape.
     Fields(Arc<RecordShape>, Vec<Cast>),
+    /// An anonymous row, field by field, into a row of this shape. The types of its fields are known when it is there.
+    Record(Arc<RecordShape>),
     /// Fits the value to the target's modifier.
     Length,
     /// Checks the constraints of this domain.
@@ -165,6 +167,7 @@ impl Cast {
             Step::Output(oid) => has_immutable_output(*oid),
             Step::Elements(cast) => cast.is_immutable(),
             Step::Fields(_, casts) => casts.iter().all(Cast::is_immutable),
+            Step::Record(_) => false,
             Step::Reinterpret | Step::Length | Step::Domain(_) => true,
         })
     }
@@ -246,6 +249,21 @@ impl Cast {
                         .map(|(field, cast)| cast.apply(context, field.clone()))
                         .collect::<Result<_>>()?;
                     Value::Record(Arc::new(RecordValue { shape: shape.clone(), fields }))
+                }
+                other => other.clone(),
+            },
+            Step::Record(shape) => match &value {
+                Value::Record(record) => {
+                    // A NULL may be one of any type.
+                    let source = |((_, ty), field): (&(String, SqlType), &Value)| {
+                        if field.is_null() { SqlType::UNKNOWN } else { *ty }
+                    };
+                    let types: Vec<SqlType> = record.shape.fields.iter().zip(&record.fields).map(source).collect();
+                    let target = SqlType::new(shape.type_oid);
+                    let Some(cast) = Cast::row(context.catalog(), &types, target, self.context) else {
+                        return Err(cannot_cast(context.catalog(), self.source, target));
+                    };
+                    cast.apply(context, value)?
                 }
                 other => other.clone(),
             },
@@ -399,6 +417,8 @@ fn type_steps(
     let source_shape = type_shape(catalog, source)?;
     let target_shape = type_shape(catalog, target)?;
     match (source_shape.kind, target_shape.kind) {
+        // Elements of arrays of anonymous rows do not get a type by a cast.
+        (TypeKind::Array(oids::RECORD), TypeKind::Array(_)) => {}
         (TypeKind::Array(from), TypeKind::Array(to)) => {
             if let Some(cast) = Cast::find(catalog, SqlType::new(from), SqlType::new(to), context) {
                 // even where elements stay as they are, the array must say what they are
@@ -407,7 +427,8 @@ fn type_steps(
         }
         (TypeKind::Composite, TypeKind::Composite) if target == oids::RECORD => return Some(Vec::new()),
         (TypeKind::Composite, TypeKind::Composite) if source == oids::RECORD => {
-            return record_steps(catalog, target, context);
+            let UserTypeKind::Composite(shape) = &catalog.user_type(target)?.kind else { return None };
+            return Some(vec![Step::Record(Arc::clone(shape))]);
         }
         _ => {}
     }
@@ -454,22 +475,6 @@ pub fn fits_pseudo_target(catalog: &dyn CatalogLookup, source: Oid, target: Oid)
         oids::ANYNONARRAY | oids::ANYCOMPATIBLENONARRAY => !is_array,
         oids::ANYENUM => kind == Some(TypeKind::Enum),
         _ => true,
-    }
-}
-
-/// An anonymous row as a row of a composite type: the fields are not known before the value is there, so they go
-/// through text when their kinds differ.
-fn record_steps(catalog: &dyn CatalogLookup, target: Oid, context: CastContext) -> Option<Vec<Step>> {
-    match &catalog.user_type(target)?.kind {
-        UserTypeKind::Composite(shape) => {
-            let casts = shape
-                .fields
-                .iter()
-                .map(|(_, ty)| Cast { source: *ty, target: *ty, context, steps: Vec::new() })
-                .collect();
-            Some(vec![Step::Fields(shape.clone(), casts)])
-        }
-        _ => None,
     }
 }
 

@@ -1,0 +1,76 @@
+-- Anonymous rows where rows of a type are wanted: a written row is cast field by field, any other is refused.
+create type lengths as (a varchar(2), b numeric(5,1));
+create domain word as varchar(3) check (value <> 'bad');
+create type words as (a word, b int);
+create domain lengths_domain as lengths check ((value).a is distinct from 'no');
+create table t1 (j lengths);
+create table t2 (j words);
+create table t3 (j lengths[]);
+create table t4 (k int primary key, j lengths_domain);
+insert into t1 select row('abc', 2.77);
+insert into t1 select row('ab', 2.77);
+insert into t1 values (row('abc', 2.77));
+insert into t1 select (select row('ab', 2.77));
+insert into t1 select r from (select row('abc', 2.77) as r) s;
+insert into t1 select s from (select 'abc', 2.77) s(a, b);
+insert into t1 select s from (select 'xy'::text, 2.77) s(a, b);
+insert into t1 values (case when true then row('abc', 2.77) end);
+update t1 set j = s.r from (select row('abc', 2.77) as r) s;
+insert into t2 select r from (select row('bad'::text, 1) as r) s;
+insert into t2 select row('bad'::text, 1);
+insert into t3 select array[row('abc', 2.77)];
+insert into t3 values (array[row('abc', 2.77)]);
+insert into t3 values (array[row('abc', 2.77)]::lengths[]);
+insert into t3 select array_agg(s) from (select 'abc', 2.77) s;
+insert into t4 values (1, (select row('no', 1)));
+insert into t4 values (1, row('no', 1));
+insert into t4 values (1, row('ok', 1)) on conflict (k) do update set j = coalesce(row('no', 1), row('no', 2));
+insert into t4 values (1, row('ok', 1));
+select j from t1;
+select j from t2;
+select j from t3;
+select j from t4;
+select (select row('abc', 2.77))::lengths;
+select row('abc', 2.77)::lengths;
+create function takes(x lengths) returns text language sql as $$ select x::text $$;
+select takes(row('abc', 2.77));
+select takes((select row('abc', 2.77)));
+select coalesce(null::lengths, (select row('abc', 2.77)));
+-- Functions in SQL that return one.
+create function gives1() returns lengths language sql as $$ select row(v, 2.77) from (values ('abc'), ('xy')) s(v) $$;
+select gives1();
+create function gives2() returns lengths language sql as $$ select row('xy', 2.77) $$;
+select gives2();
+create function gives4() returns setof lengths_domain language sql as $$ select row('xy', 2.77) $$;
+select * from gives4();
+create function gives5() returns words language sql as $$ select row(null, null) $$;
+select * from gives5();
+-- PL/pgSQL: a record is of the type of the row that it holds.
+do $$ declare r record; begin r := row('xy', 2.77)::lengths; insert into t1 values (r); end $$;
+do $$ declare r record; begin r := row('xy', 2.77); insert into t1 values (r); end $$;
+do $$ declare r record; begin for i in 1..2 loop r := row('xy', i)::lengths; insert into t1 values (r); end loop; end $$;
+select j from t1;
+do $$ declare r lengths := '(a,1)'; begin raise notice 'no'; end $$;
+do $$ declare r lengths; begin r := '(a,1)'; raise notice '%', r; end $$;
+do $$ declare r record := 3; begin raise notice 'no'; end $$;
+create function returns1() returns lengths language plpgsql as $$ begin return row('xy'::varchar, 2.5::numeric(5,1)); end $$;
+select returns1();
+create function returns2() returns lengths language plpgsql as $$ begin return row('xy'::varchar(2), 2.5::numeric(5,1)); end $$;
+select returns2();
+create function returns3() returns lengths_domain language plpgsql as $$ begin return row('no'::varchar(2), 2.5::numeric(5,1)); end $$;
+select returns3();
+create function returns4() returns setof lengths_domain language plpgsql as $$ begin return query select 'xy'::varchar(2), 2::numeric(5,1); end $$;
+select * from returns4();
+create function returns5() returns setof lengths_domain language plpgsql as $$ begin return query select row('xy', 2)::lengths_domain; end $$;
+select * from returns5();
+-- All rows of a set are as the type was when the call began.
+create type grows as (a int);
+create function grown() returns setof grows language plpgsql as $$ begin return query select 1; execute 'alter type grows add attribute b int'; return query select 1, 2; end $$;
+select * from grown();
+-- A default that would not fit.
+create table t5 (k int, j lengths default row('ab', 2));
+insert into t5 (k) values (1);
+select j from t5;
+-- Keys without names get those that the named checks leave.
+create table keyed (a int primary key, b int unique, constraint keyed_pkey check (a > 0), constraint keyed_b_key check (b > 0));
+select conname, contype from pg_constraint where conrelid = 'keyed'::regclass order by 1;
