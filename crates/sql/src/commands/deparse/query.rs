@@ -638,12 +638,11 @@ impl<'a> Writer<'a> {
         }
         let item = |(written, place): (&Expr, &u32)| {
             let target = query.targets.get(*place as usize)?;
-            // A key that is not in the select list may have been bound from ORDER BY, where its subqueries stand.
-            let keys = query.order.iter().zip(order).filter(|(key, _)| target.hidden && key.target == *place);
-            let keys = keys.map(|(_, sort)| &sort.expr);
-            let mut sources = std::iter::once(written).chain(keys);
+            // A key that is not in the select list may have been bound from ORDER BY, where its subqueries and columns stand.
+            let mut keys = query.order.iter().zip(order).filter(|(key, _)| target.hidden && key.target == *place);
+            let key = keys.next().map(|(_, sort)| &sort.expr);
             let fits = |source: &&Expr| self.bound_text(source, &target.expr, Shown::Sorted).is_some();
-            let source = sources.find(fits).unwrap_or(written);
+            let source = Some(written).filter(fits).or(key).unwrap_or(written);
             let sorted_as = query.order.iter().position(|key| key.target == *place);
             Some((sorted_as.unwrap_or(usize::MAX), self.key_text(source, &select.targets, *place, target)))
         };
@@ -661,11 +660,16 @@ impl<'a> Writer<'a> {
             match item {
                 GroupItem::Expr(Expr { kind: ExprKind::Row { fields, explicit: false }, .. }) => written.extend(fields),
                 GroupItem::Expr(expr) => written.push(expr),
+                // It groups nothing.
+                GroupItem::Empty(_) => {}
                 _ => return None,
             }
         }
         if written.len() != query.groups.len() {
             return None;
+        }
+        if written.is_empty() {
+            return Some("()".to_owned());
         }
         let item = |(expr, bound): (&Expr, &plan::Expr)| {
             let target = query.targets.iter().position(|target| crate::binder::same(&target.expr, bound));
