@@ -247,7 +247,8 @@ pub(super) fn build(ddl: &mut Ddl<'_>, table: Oid, index: Oid) -> Result<()> {
         return Ok(());
     }
     let position = open.index_position(index).ok_or_else(|| super::ddl::gone(index))?;
-    let expressions = ddl.bind(|context| table_expressions(context, &open.def))?;
+    let expressions = ddl.without_needs(|| ddl.bind(|context| table_expressions(context, &open.def)))?;
+    note_needs(ddl, &open.def, index)?;
     let kinds = StorageKind::of_columns(&ddl.view(), &open.def);
     let state = ddl.state;
     state.changed_catalog.set(true);
@@ -262,6 +263,19 @@ pub(super) fn build(ddl: &mut Ddl<'_>, table: Oid, index: Oid) -> Result<()> {
         })
     };
     if expressions.is_some() { state.restricted_to(open.def.owner, fill) } else { fill() }
+}
+
+/// Notes the privileges that an index's own expressions need: of all expressions of its table, only these are computed to fill it.
+fn note_needs(ddl: &Ddl<'_>, table: &Arc<TableDef>, index: Oid) -> Result<()> {
+    let catalog = ddl.catalog();
+    let Some(index) = catalog.index(index) else { return Ok(()) };
+    for text in index.keys.iter().filter_map(|key| key.expression.as_ref()) {
+        ddl.stored_expression(table, text, DefinitionUse::IndexKey)?;
+    }
+    if let Some(text) = &index.predicate {
+        ddl.stored_expression(table, text, DefinitionUse::IndexPredicate)?;
+    }
+    Ok(())
 }
 
 /// The index of a key constraint, and the constraint. The columns of a primary key become NOT NULL.
@@ -553,7 +567,8 @@ pub(super) fn rebuild_over_whole_rows(ddl: &mut Ddl<'_>, table: Oid) -> Result<(
         let texts = index.keys.iter().filter_map(|key| key.expression.as_deref()).chain(index.predicate.as_deref());
         let (mut has_row, mut read) = (false, Vec::new());
         for text in texts {
-            if let Some(expr) = if_readable(ddl.stored_expression(&def, text, DefinitionUse::IndexKey))? {
+            let bound = ddl.without_needs(|| ddl.stored_expression(&def, text, DefinitionUse::IndexKey));
+            if let Some(expr) = if_readable(bound)? {
                 has_row |= has_whole_row(&expr, &def);
                 read.extend(expression_columns(&expr));
             }

@@ -55,13 +55,13 @@ pub(super) fn change(
     column.typmod = target.typmod;
     column.physical = types::physical_type(&ddl.view(), target.oid);
     properties::for_new_type(ddl, &mut new, place, collation)?;
-    new.columns[place].default = converted_default(ddl, &old, &new, place)?;
-    refuse_dependents(ddl, &old, place)?;
+    new.columns[place].default = ddl.without_needs(|| converted_default(ddl, &old, &new, place))?;
+    ddl.without_needs(|| refuse_dependents(ddl, &old, place))?;
     convert_identity(ddl, &new, place)?;
     let was = SqlType::with_typmod(old.columns[place].type_oid, old.columns[place].typmod);
     let keeps_bytes = using.is_none() && old.columns[place].generated.is_none() && keeps_bytes(was, target);
     new.column_statistics = None;
-    restate(ddl, &mut new, place)?;
+    ddl.without_needs(|| restate(ddl, &mut new, place))?;
     refuse_stored_rows(ddl, &old)?;
     let open = ddl.open(oid)?;
     if open.block_count()? == 0 {
@@ -70,7 +70,7 @@ pub(super) fn change(
     } else if keeps_bytes {
         ddl.replace(new)?;
     } else {
-        let checks = checks_of(ddl, &new)?;
+        let checks = checks_of(ddl, &new, place)?;
         let schema = ddl.view().schema_name(new.schema);
         let shape = new.clone();
         rewrite(ddl, &open, new, &mut |run, row| {
@@ -243,15 +243,18 @@ fn restate(ddl: &Ddl<'_>, new: &mut TableDef, place: usize) -> Result<()> {
     Ok(())
 }
 
-fn checks_of(ddl: &Ddl<'_>, table: &TableDef) -> Result<Vec<(String, Expr)>> {
+/// The checks that read the column: rows have passed the others.
+fn checks_of(ddl: &Ddl<'_>, table: &TableDef, place: usize) -> Result<Vec<(String, Expr)>> {
     let shape = Arc::new(table.clone());
     let mut checks = Vec::new();
     for constraint in &table.constraints {
         if let ConstraintKind::Check { expression, .. } = &constraint.kind
             && constraint.validated
         {
-            let check = ddl.stored_expression(&shape, expression, DefinitionUse::Check)?;
-            checks.push((constraint.name.clone(), check));
+            let bind = || ddl.stored_expression(&shape, expression, DefinitionUse::Check);
+            if expression_columns(&ddl.without_needs(bind)?).contains(&place) {
+                checks.push((constraint.name.clone(), bind()?));
+            }
         }
     }
     Ok(checks)
