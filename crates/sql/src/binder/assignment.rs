@@ -62,6 +62,19 @@ impl Binder<'_, '_> {
         self.coerce_for_column(assigned, sql_type, &column.name, column.location)
     }
 
+    /// A field or an element of which a part is assigned. A domain checks it as a whole.
+    fn changed_part(
+        &mut self,
+        current: Expr,
+        column: &InsertColumn,
+        sql_type: SqlType,
+        steps: &[Indirection],
+        source: Source<'_>,
+    ) -> Result<Expr> {
+        let changed = self.assign_step(current, column, sql_type, steps, source)?;
+        self.coerce_for_column(changed, SqlType::new(sql_type.oid), &column.name, column.location)
+    }
+
     fn assign_step(
         &mut self,
         current: Expr,
@@ -91,7 +104,7 @@ impl Binder<'_, '_> {
                 let field_type = shape.fields[place].1;
                 let value = if steps.len() > 1 {
                     let inner = self.field(current.clone(), name, column.location)?;
-                    self.assign_step(inner, column, field_type, &steps[1..], source)?
+                    self.changed_part(inner, column, field_type, &steps[1..], source)?
                 } else {
                     self.part_value(source, field_type, |wanted, given| {
                         format!("subfield \"{name}\" is of type {wanted} but expression is of type {given}")
@@ -142,7 +155,7 @@ impl Binder<'_, '_> {
             self.subscripted_value(source, part, column)?
         } else {
             let inner = self.subscript(current.clone(), subscripts, column.location)?;
-            self.assign_step(inner, column, part, rest, source)?
+            self.changed_part(inner, column, part, rest, source)?
         };
         let mut kinds = String::new();
         let mut bounds = Vec::with_capacity(subscripts.len() * 2);
