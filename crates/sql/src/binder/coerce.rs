@@ -53,6 +53,10 @@ impl Binder<'_, '_> {
                     false => self.cast_expr(row, cast, target, location),
                 }))
             }
+            ExprKind::Case { .. } if self.is_row_of_nullable_side(&expr, target) => {
+                let row = row_of_nullable_side(&expr).cloned();
+                self.try_coerce(row.unwrap_or(expr), target, context, location)
+            }
             _ => {
                 if expr.sql_type.oid == target.oid && target.typmod < 0 {
                     // Losing a modifier needs no work; the expression keeps its own.
@@ -87,7 +91,7 @@ impl Binder<'_, '_> {
     /// Through a cast that resolution has found already.
     pub(super) fn apply_cast(&mut self, expr: Expr, cast: &Cast, location: Location) -> Result<Expr> {
         let unknown = expr.sql_type.oid == oids::UNKNOWN;
-        let row = matches!(expr.kind, ExprKind::Row { .. });
+        let row = matches!(expr.kind, ExprKind::Row { .. }) || self.is_row_of_nullable_side(&expr, cast.target);
         if unknown || row {
             let target = cast.target;
             let from = expr.sql_type.oid;
@@ -132,6 +136,13 @@ impl Binder<'_, '_> {
         }
         let cast = Cast::relabeling(expr.sql_type, target);
         Expr::new(ExprKind::Cast(Box::new(CastExpr { input: expr, cast, location })), target)
+    }
+
+    /// Whether `expr` is the whole row of an outer join's nullable side, to be cast to a row type field by field.
+    fn is_row_of_nullable_side(&self, expr: &Expr, target: SqlType) -> bool {
+        expr.sql_type.oid == oids::RECORD
+            && row_of_nullable_side(expr).is_some()
+            && self.composite_shape(target.oid).is_some()
     }
 
     /// Refuses an anonymous row whose fields are not known before it is there: nothing could cast and check them.
@@ -399,6 +410,19 @@ impl Binder<'_, '_> {
                 .error(sqlstate::DATATYPE_MISMATCH, message, location)
                 .hint("You will need to rewrite or cast the expression.")
         })
+    }
+}
+
+/// The columns of an outer join's nullable side as a row, which the whole row of that side is where the join did not make it up.
+fn row_of_nullable_side(expr: &Expr) -> Option<&Expr> {
+    match &expr.kind {
+        ExprKind::Case { operand: None, whens, otherwise: Some(row) }
+            if matches!(row.kind, ExprKind::Row { is_whole: true, .. })
+                && matches!(&whens[..], [when] if matches!(when.condition.kind, ExprKind::IsNull(_))) =>
+        {
+            Some(row)
+        }
+        _ => None,
     }
 }
 

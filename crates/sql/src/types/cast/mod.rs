@@ -254,11 +254,17 @@ impl Cast {
             },
             Step::Record(shape) => match &value {
                 Value::Record(record) => {
-                    // A NULL may be one of any type.
-                    let source = |((_, ty), field): (&(String, SqlType), &Value)| {
-                        if field.is_null() { SqlType::UNKNOWN } else { *ty }
+                    // A NULL may be one of any type, and a text may have been a literal.
+                    let catalog = context.catalog();
+                    let wanted = shape.fields.iter().map(|(_, wanted)| *wanted);
+                    let given = record.shape.fields.iter().zip(&record.fields).zip(wanted);
+                    let source = |(((_, ty), field), wanted): ((&(String, SqlType), &Value), SqlType)| {
+                        let may_be_literal =
+                            || *ty == SqlType::TEXT && Cast::find(catalog, *ty, wanted, self.context).is_none();
+                        if field.is_null() || may_be_literal() { SqlType::UNKNOWN } else { *ty }
                     };
-                    let types: Vec<SqlType> = record.shape.fields.iter().zip(&record.fields).map(source).collect();
+                    let mut types: Vec<SqlType> = given.map(source).collect();
+                    types.extend(record.shape.fields.iter().skip(types.len()).map(|(_, ty)| *ty));
                     let target = SqlType::new(shape.type_oid);
                     let Some(cast) = Cast::row(context.catalog(), &types, target, self.context) else {
                         return Err(cannot_cast(context.catalog(), self.source, target));
