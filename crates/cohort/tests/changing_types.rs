@@ -321,6 +321,11 @@ fn compared(text: &str, expected: &Outcome, found: &Outcome) -> Result<(), Wrong
     if is_unclear && text.contains(" drop attribute ") && text.contains(", add attribute ") {
         return Ok(());
     }
+    // PostgreSQL refuses rows of a function in FROM whose type has changed since the cursor was opened.
+    let is_in_cursor = text.starts_with("do ") && expected.code() == "42804" && found.code() == "P0001";
+    if is_in_cursor && expected.error.as_deref().is_some_and(|error| error.contains("query-specified return row")) {
+        return Ok(());
+    }
     // A block of code shows what it has found by the message.
     let shows_otherwise = expected.code() == "P0001" && expected.error != found.error;
     let kind = if expected.code() != found.code() || shows_otherwise {

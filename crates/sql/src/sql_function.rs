@@ -259,6 +259,7 @@ fn run_here(
     // The columns that a query around has listed for a record.
     let listed = run.state.expected_columns.take();
     run.check_depth()?;
+    run.refresh_catalog();
     // What is wrong with a body is found out before it runs.
     let at_startup = |mut error: Error| {
         let fields = error.fields_mut();

@@ -313,15 +313,38 @@ impl Script {
                 _ => None,
             })
             .collect();
-        let end = match columns.is_empty() || self.chance(60) {
-            true => format!(
-                "raise exception '% % % % %', v, w, r, (w[1]).{stays}, (select count(*) from unnest(w) u where u = v);"
+        // Another function may make the change.
+        let change = format!("'alter type {kind} {change}'");
+        let (function, change) = match self.below(3) {
+            0 => (String::new(), format!("execute {change};")),
+            _ => (
+                "execute 'create or replace function pg_temp.below(t text) returns int language plpgsql as \
+                 $f$ begin execute t; return 1; end $f$';"
+                    .to_owned(),
+                format!("perform pg_temp.below({change});"),
             ),
-            false => self.pick(&columns).clone(),
+        };
+        let in_loop =
+            format!("if t = '' then {change} end if; t := t || l::text || coalesce((w[1]).{stays}::text, '');");
+        let end = match self.below(6) {
+            0 => format!(
+                "for l in select u as x, array[u] as y from unnest(w) u loop {in_loop} end loop; raise exception '%', t;"
+            ),
+            1 => format!("foreach l in array w loop {in_loop} end loop; raise exception '%', t;"),
+            2 => format!(
+                "open c; {change} loop fetch c into l; exit when not found; t := t || l::text; end loop; \
+                 raise exception '%', t;"
+            ),
+            3 if !columns.is_empty() => format!("{change} {}", self.pick(&columns)),
+            _ => format!(
+                "{change} raise exception '% % % % %', v, w, r, (w[1]).{stays}, \
+                 (select count(*) from unnest(w) u where u = v);"
+            ),
         };
         format!(
-            "do $$ declare v {kind} := {first}; w {kind}[]; r record; begin {made} r := row(v, w, w[2]); \
-             execute 'alter type {kind} {change}'; {end} end $$"
+            "do $$ declare v {kind} := {first}; w {kind}[]; r record; l record; t text := ''; \
+             c cursor for select u as x, array[u] as y from unnest(w) u; \
+             begin {made} r := row(v, w, w[2]); {function} {end} end $$"
         )
     }
 

@@ -642,9 +642,8 @@ impl Binder<'_, '_> {
             return Err(self.error(code, message, location));
         };
         let row_type = row.sql_type.oid;
-        let known = self.earlier().and_then(|earlier| earlier.field(location, row_type, name));
-        let position = known.filter(|position| *position < shape.fields.len());
-        let position = position.or_else(|| shape.fields.iter().position(|(field, _)| field == name.as_str()));
+        let known = self.earlier().and_then(|earlier| earlier.field(location, row_type, name, &shape));
+        let position = known.or_else(|| shape.fields.iter().position(|(field, _)| field == name.as_str()));
         let Some(position) = position else {
             let found = self.type_name(row.sql_type.oid);
             let message = if row.sql_type.oid == oids::RECORD {
@@ -655,7 +654,7 @@ impl Binder<'_, '_> {
             return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, location));
         };
         if !self.text_is_foreign {
-            self.context.meaning.note_field(location, row_type, name, position);
+            self.context.meaning.note_field(location, row_type, name, position, &shape);
         }
         let row = match row.kind {
             ExprKind::Row { is_whole: false, .. } if self.keeps_row(row.sql_type) => row,

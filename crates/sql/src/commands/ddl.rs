@@ -130,7 +130,13 @@ impl<'a> Ddl<'a> {
             }
         }
         self.state.changed_catalog.set(true);
-        self.engine().replace_object(object)
+        let oid = object.oid();
+        let before = crate::types::composite_shape(&self.view(), oid);
+        self.engine().replace_object(object)?;
+        if before != crate::types::composite_shape(&self.view(), oid) {
+            self.state.row_type_changes.set(self.state.row_type_changes.get() + 1);
+        }
+        Ok(())
     }
 
     /// Drops an object, and nothing that depends on it.

@@ -232,6 +232,16 @@ pub struct Run<'a, 'p> {
     pub random: Option<RandomState>,
 }
 
+impl Run<'_, '_> {
+    /// Sees what the statement has changed in the catalog itself, and what others have committed, since it began.
+    #[inline]
+    pub fn refresh_catalog(&mut self) {
+        if self.state.engine().catalog_version() != self.catalog.catalog().version() {
+            self.catalog = self.state.catalog();
+        }
+    }
+}
+
 impl Drop for Run<'_, '_> {
     fn drop(&mut self) {
         if let Some(random) = self.random.take() {

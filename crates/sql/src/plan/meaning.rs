@@ -7,7 +7,7 @@ use base::Oid;
 use engine::catalog::{Catalog, Object, SchemaDef};
 
 use crate::tree::{Location, Name};
-use crate::types::{SqlType, Value, oids};
+use crate::types::{RecordShape, SqlType, Value, oids};
 
 /// The objects that type names and literals of a statement's text stand for, where users may rename them. A statement that is kept is planned again
 /// after each change of the catalog, but its text is only read again after changes of the relations and functions that it uses. Otherwise its
@@ -18,8 +18,8 @@ pub struct Meaning {
     literals: HashMap<(Location, Oid), Value>,
     /// Types, by where their names stand.
     types: HashMap<Location, SqlType>,
-    /// Fields of rows, by where they are taken, the row's type and the name: which field of the type it is.
-    fields: HashMap<(Location, Oid, Name), usize>,
+    /// Fields of rows, by where they are taken, the row's type and the name: which field of the type it is, and the type's fields then.
+    fields: HashMap<(Location, Oid, Name), (usize, Arc<RecordShape>)>,
     /// Functions that users made.
     functions: Vec<Oid>,
     /// Relations and functions with their descriptors, and the indexes of tables.
@@ -50,9 +50,16 @@ impl Meaning {
     }
 
     /// Takes down a field of a row, if it may be renamed.
-    pub fn note_field(&mut self, location: Location, row_type: Oid, name: &Name, position: usize) {
+    pub fn note_field(
+        &mut self,
+        location: Location,
+        row_type: Oid,
+        name: &Name,
+        position: usize,
+        shape: &Arc<RecordShape>,
+    ) {
         if location >= 0 && row_type >= Oid::FIRST_NORMAL {
-            self.fields.insert((location, row_type, name.clone()), position);
+            self.fields.insert((location, row_type, name.clone()), (position, Arc::clone(shape)));
         }
     }
 
@@ -71,9 +78,14 @@ impl Meaning {
         self.types.get(&location).copied()
     }
 
-    /// Which field of a row's type a name stands for.
-    pub fn field(&self, location: Location, row_type: Oid, name: &Name) -> Option<usize> {
-        self.fields.get(&(location, row_type, name.clone())).copied()
+    /// Which field of a row's type, which has the fields `now`, a name stands for.
+    pub fn field(&self, location: Location, row_type: Oid, name: &Name, now: &RecordShape) -> Option<usize> {
+        let (position, then) = self.fields.get(&(location, row_type, name.clone()))?;
+        // Fields that are gone have moved those behind them to the front. Where fields have got other names, these stay in their places.
+        let kept: Vec<_> = (0..then.fields.len()).filter(|place| now.fields.contains(&then.fields[*place])).collect();
+        let have_moved = kept.iter().enumerate().all(|(place, old)| now.fields.get(place) == Some(&then.fields[*old]));
+        let moved = kept.iter().position(|old| old == position).filter(|_| have_moved);
+        moved.or(Some(*position)).filter(|position| *position < now.fields.len())
     }
 
     /// The meaning as a whole, of a statement that uses these relations; none if nothing was taken down.

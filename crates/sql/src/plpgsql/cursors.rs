@@ -104,6 +104,7 @@ pub fn open(
         opened.gather(run.state, &mut *run.client)?;
     }
     keep(&name, opened, statement, run);
+    frame.note_cursor(&name);
     if current.is_null() {
         frame.assign(cursor, Value::text(&name), SqlType::TEXT, run)?;
     }
@@ -189,8 +190,9 @@ pub fn fetch(
         Some(target) => {
             let columns = run.state.with_cursor(&name, |cursor| Ok(columns_of(cursor.planned())))?;
             let mut reader = StoreReader::default();
-            let first = if given.count > 0 { Some(reader.read(&given.rows, 0)?) } else { None };
-            frame.assign_columns(target, &columns, first, run)?;
+            let mut first = if given.count > 0 { Some(reader.read(&given.rows, 0)?.to_vec()) } else { None };
+            frame.mark_fetched(&name, first.as_deref_mut().unwrap_or_default(), run);
+            frame.assign_columns(target, &columns, first.as_deref(), run)?;
             set_found(given.count.min(1), frame);
         }
     }
@@ -285,7 +287,7 @@ fn run_pinned(
     let cursor = Name::from(name);
     let describe = |cursor: &mut Cursor| Ok((cursor.is_of_plain_query(), columns_of(cursor.planned())));
     let (is_plain, columns) = run.state.with_cursor(name, describe)?;
-    let begun = frame.columns_of_loop(target, run);
+    let loop_target = frame.loop_target(target, run);
     loop {
         let fetch = Fetch { direction: FetchDirection::Forward, count, cursor: cursor.clone(), is_move: false };
         let given = fetch_rows(&fetch, frame, run)?;
@@ -300,7 +302,7 @@ fn run_pinned(
         for index in 0..given.rows.len() {
             sync::yield_point()?;
             let row = reader.read(&given.rows, index)?;
-            frame.assign_in_loop((target, begun.as_ref()), &columns, row, run)?;
+            frame.assign_in_loop(&loop_target, &columns, row, run)?;
             let mut round = |run: &mut Run<'_, '_>| run_statements(body, frame, run);
             let flow = if is_plain { round(run) } else { super::transaction::unholdable(run, round) }?;
             if let Some(flow) = after_round(flow, label) {

@@ -31,8 +31,8 @@ struct Names<'f> {
     known: Option<(usize, usize)>,
     /// Record fields met so far; parameters behind the variables.
     fields: RefCell<Vec<(usize, String, SqlType)>>,
-    /// Records of which all fields were asked for, with their number.
-    spread: RefCell<Vec<(usize, usize)>>,
+    /// Records of which all fields were asked for, with the names of these.
+    spread: RefCell<Vec<(usize, Vec<Name>)>>,
     /// Records without a declared type that were asked for as a whole, with the types of their rows.
     rows: RefCell<Vec<(usize, SqlType)>>,
     /// The error of the first field that its record lacks.
@@ -70,7 +70,7 @@ impl VariableNames for Names<'_> {
             return Some(Vec::new());
         };
         let names: Vec<Name> = fields.iter().map(|(name, _)| Name::new(name)).collect();
-        self.spread.borrow_mut().push((record, names.len()));
+        self.spread.borrow_mut().push((record, names.clone()));
         Some(names)
     }
 
@@ -145,7 +145,11 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
         && plan.rows.iter().all(|(record, sql_type)| frame.type_of(*record) == *sql_type)
         && frame.outdated_variables().all(|place| frame.whole(place).is_ok())
-        && plan.spread.iter().all(|(record, count)| frame.fields_of(*record).map(<[_]>::len) == Some(*count))
+        && plan.spread.iter().all(|(record, names)| {
+            let has_name = |((own, _), name): (&(String, SqlType), &Name)| own == name.as_str();
+            let fields = frame.fields_of(*record).filter(|fields| fields.len() == names.len());
+            fields.is_some_and(|fields| fields.iter().zip(names).all(has_name))
+        })
     {
         return if plan.planned.statement.lacks_arbiter {
             plan_for_values(plan, expression, frame, run)
@@ -194,6 +198,7 @@ fn locked(
         run.catalog = run.state.catalog();
         plan = self::plan(expression, frame, run)?;
     }
+    run.refresh_catalog();
     Ok(plan)
 }
 

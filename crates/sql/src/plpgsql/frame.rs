@@ -9,7 +9,6 @@ use super::row_types::{ChangedTypes, fields_as_type_is_now, has_types_of};
 use super::tree::{Function, RowType, Variable, VariableKind};
 use crate::executor::{RowStore, Run};
 use crate::plan::VirtualTable;
-use crate::session::CatalogView;
 use crate::types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// See the module.
@@ -44,7 +43,7 @@ pub struct Frame<'f> {
 
 impl<'f> Frame<'f> {
     /// A call of `function`; all variables are NULL.
-    pub fn new(function: &'f Function, catalog: &CatalogView) -> Frame<'f> {
+    pub fn new(function: &'f Function, run: &Run<'_, '_>) -> Frame<'f> {
         let mut values = vec![Value::Null; function.variables.len()];
         values[function.found] = Value::Bool(false);
         let activity = "during statement block entry";
@@ -54,7 +53,7 @@ impl<'f> Frame<'f> {
             trigger_rows: None,
             transition_tables: None,
             taken_types: Vec::new(),
-            changed_types: ChangedTypes::none(function, catalog),
+            changed_types: ChangedTypes::none(function, run),
             expected_columns: None,
             rows: RowStore::default(),
             row_count: Cell::new(0),
@@ -177,7 +176,8 @@ impl<'f> Frame<'f> {
     ///
     /// # Errors
     /// 42804 where there is no cast, 22004 for NULL in a NOT NULL variable, and what the cast raises.
-    pub fn assign(&mut self, place: usize, value: Value, sql_type: SqlType, run: &mut Run<'_, '_>) -> Result<()> {
+    pub fn assign(&mut self, place: usize, mut value: Value, sql_type: SqlType, run: &mut Run<'_, '_>) -> Result<()> {
+        self.mark_if_changed(&mut value, run);
         let variable = &self.function.variables[place];
         if variable.takes_type {
             self.taken_types.retain(|(own, _)| *own != place);
@@ -340,7 +340,9 @@ impl<'f> Frame<'f> {
         row: Option<&[Value]>,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        let value_at = |number: usize| row.and_then(|row| row.get(number)).cloned().unwrap_or_default();
+        let mut row = row.map(<[Value]>::to_vec);
+        row.iter_mut().flatten().for_each(|value| self.mark_if_changed(value, run));
+        let value_at = |number: usize| row.as_ref().and_then(|row| row.get(number)).cloned().unwrap_or_default();
         let target = self.record_of(target);
         match &self.function.variables[target].kind {
             VariableKind::Row(places) => {

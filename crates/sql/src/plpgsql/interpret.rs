@@ -209,6 +209,8 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
         if frame.may_end_transaction {
             super::transaction::ensure_snapshot(&statement.kind, run)?;
         }
+        // A function that was called may have changed it, or another session.
+        run.refresh_catalog();
         frame.follow_row_types(run);
         match run_one(&statement.kind, frame, run)? {
             Flow::Next => {}
@@ -398,10 +400,12 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 let message = format!("FOREACH expression must yield an array, not type {shown}");
                 return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
             };
+            let begun = frame.moment();
             let mut found = false;
             for item in super::element::slices(&array, *slice as usize, sql_type)? {
                 sync::yield_point()?;
-                let (element, sql_type) = item?;
+                let (mut element, sql_type) = item?;
+                frame.mark_given(&mut element, begun.as_ref(), run);
                 found = true;
                 frame.assign(*variable, element, sql_type, run)?;
                 let flow = run_statements(body, frame, run)?;

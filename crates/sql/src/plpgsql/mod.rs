@@ -329,7 +329,7 @@ fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> R
 
 fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {
     run.check_depth()?;
-    let mut frame = Frame::new(function, &run.catalog);
+    let mut frame = Frame::new(function, run);
     frame.may_end_transaction = run.state.may_end_transaction.take();
     frame.expected_columns = run.state.expected_columns.take();
     let inputs = function.variables.iter().enumerate().filter(|(place, _)| {

@@ -21,27 +21,87 @@ pub struct ChangedTypes {
     /// By variable, what its type became, the last change last.
     variables: Vec<(usize, Arc<RecordShape>)>,
     result: Option<Arc<RecordShape>>,
-    /// The catalog in which the types of rows in values were looked up; none if no variable can have rows.
-    seen: Option<CatalogView>,
-    /// The columns that types of rows in values had earlier. A row that was made then has one of these, and not a copy.
-    earlier: Vec<Arc<RecordShape>>,
+    /// When the types of rows in values were looked up; none if no variable can have rows.
+    seen: Option<Moment>,
+    /// The columns that types of rows in values had earlier, the last ones last. A row that was made then has one of these, and not a copy.
+    earlier: Vec<Earlier>,
     /// The columns that the same types have now.
     now: Vec<Arc<RecordShape>>,
+    /// When cursors were opened, by their names.
+    cursors: Vec<(String, Moment)>,
+}
+
+/// What the catalog was when something began.
+#[derive(Clone)]
+pub struct Moment {
+    catalog: CatalogView,
+    /// How often the session had changed columns of row types.
+    changes: u64,
+}
+
+impl Moment {
+    fn now(run: &Run<'_, '_>) -> Moment {
+        Moment { catalog: run.catalog.clone(), changes: run.state.row_type_changes.get() }
+    }
+}
+
+/// The columns of a type that it does not have any more.
+struct Earlier {
+    shape: Arc<RecordShape>,
+    ended: Ended,
+}
+
+/// How the columns of a type came to an end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// By one change: the names tell which column became which.
+    Once,
+    /// By several, or by another session's: the names may mislead.
+    Otherwise,
+    /// The change that had made them was rolled back.
+    RolledBack,
 }
 
 impl ChangedTypes {
     /// No type has changed yet since the function was compiled.
-    pub fn none(function: &Function, catalog: &CatalogView) -> ChangedTypes {
-        let seen = function.holds_rows.then(|| catalog.clone());
-        let version = function.row_types_version.or_else(|| seen.as_ref().map(|seen| seen.catalog().version()));
-        ChangedTypes { version, variables: Vec::new(), result: None, seen, earlier: Vec::new(), now: Vec::new() }
+    pub fn none(function: &Function, run: &Run<'_, '_>) -> ChangedTypes {
+        let seen = function.holds_rows.then(|| Moment::now(run));
+        let version = function.row_types_version.or_else(|| seen.as_ref().map(|seen| seen.catalog.catalog().version()));
+        let (variables, earlier, now, cursors) = Default::default();
+        ChangedTypes { version, variables, result: None, seen, earlier, now, cursors }
+    }
+
+    fn place_among_earlier(&self, shape: &Arc<RecordShape>) -> Option<usize> {
+        self.earlier.iter().position(|earlier| Arc::ptr_eq(&earlier.shape, shape))
     }
 
     /// The columns that the type of `record` has now, if the record was made when it had others.
     fn columns_now(&self, record: &RecordValue) -> Option<&Arc<RecordShape>> {
-        self.earlier.iter().find(|earlier| Arc::ptr_eq(earlier, &record.shape))?;
+        let place = self.place_among_earlier(&record.shape)?;
         let now = self.now.iter().find(|now| now.type_oid == record.shape.type_oid)?;
-        (**now != *record.shape).then_some(now)
+        let later = self.earlier[place + 1..].iter().filter(|later| later.shape.type_oid == now.type_oid);
+        let is_as_before =
+            *now == record.shape && later.map(|later| later.ended).all(|ended| ended == Ended::RolledBack);
+        (!is_as_before).then_some(now)
+    }
+
+    /// The fields of `record`, which was made when its type had other columns, for those that it has now, change by change. None if the
+    /// names do not tell which field is which.
+    fn fields_now(&self, record: &RecordValue, now: &Arc<RecordShape>) -> Option<Vec<Value>> {
+        let place = self.place_among_earlier(&record.shape)?;
+        if self.earlier[place].ended != Ended::Once {
+            return None;
+        }
+        let of_type = |earlier: &&Earlier| earlier.shape.type_oid == now.type_oid && earlier.ended != Ended::RolledBack;
+        let mut row = record.clone();
+        for next in self.earlier[place + 1..].iter().filter(of_type) {
+            let fields = fields_as_type_is_now(&row, &next.shape)?;
+            row = RecordValue { shape: Arc::clone(&next.shape), fields };
+            if next.ended != Ended::Once {
+                return None;
+            }
+        }
+        fields_as_type_is_now(&row, now)
     }
 
     /// Whether a row in `value` was made when its type had other columns.
@@ -50,7 +110,7 @@ impl ChangedTypes {
             Value::Record(record) => {
                 self.columns_now(record).is_some() || record.fields.iter().any(|field| self.is_outdated(field))
             }
-            Value::Array(array) => array.values.iter().any(|element| self.is_outdated(element)),
+            Value::Array(array) if may_have_rows(array) => array.values.iter().any(|element| self.is_outdated(element)),
             _ => false,
         }
     }
@@ -60,13 +120,13 @@ impl ChangedTypes {
         Some(match value {
             Value::Record(record) => {
                 let (shape, fields) = match self.columns_now(record) {
-                    Some(now) => (now, fields_as_type_is_now(record, now)?),
+                    Some(now) => (now, self.fields_now(record, now)?),
                     None => (&record.shape, record.fields.clone()),
                 };
                 let fields = fields.iter().map(|field| self.as_types_are_now(field)).collect::<Option<_>>()?;
                 Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
             }
-            Value::Array(array) => {
+            Value::Array(array) if may_have_rows(array) => {
                 let values =
                     array.values.iter().map(|element| self.as_types_are_now(element)).collect::<Option<_>>()?;
                 let dimensions = array.dimensions.clone();
@@ -77,35 +137,51 @@ impl ChangedTypes {
     }
 
     /// Gives the rows of a type in `value` that were made until now the columns that the type has had until now.
-    fn mark(&self, value: &mut Value, until_now: &Arc<RecordShape>) {
+    fn mark(&self, value: &mut Value, until_now: &Arc<RecordShape>, now: &RecordShape) {
         if !has_rows_of(value, until_now.type_oid) {
             return;
         }
         match value {
             Value::Record(record) => {
                 let record = Arc::make_mut(record);
-                let is_older = self.earlier.iter().any(|earlier| Arc::ptr_eq(earlier, &record.shape));
                 // A stored row, and one that has got an alias, has other names.
                 let is_of_type = record.shape.type_oid == until_now.type_oid;
-                if is_of_type && !is_older && record.fields.len() == until_now.fields.len() {
+                let is_older = self.place_among_earlier(&record.shape).is_some();
+                let is_newer = record.shape.fields == now.fields;
+                if is_of_type && !is_older && !is_newer && record.fields.len() == until_now.fields.len() {
                     record.shape = Arc::clone(until_now);
                 }
-                record.fields.iter_mut().for_each(|field| self.mark(field, until_now));
+                record.fields.iter_mut().for_each(|field| self.mark(field, until_now, now));
             }
             Value::Array(array) => {
-                Arc::make_mut(array).values.iter_mut().for_each(|element| self.mark(element, until_now));
+                Arc::make_mut(array).values.iter_mut().for_each(|element| self.mark(element, until_now, now));
             }
             _ => {}
         }
     }
 
-    /// A type has had these columns until now, and has those now.
-    fn add_change(&mut self, until_now: Arc<RecordShape>, now: Arc<RecordShape>) {
-        if !self.earlier.iter().any(|earlier| Arc::ptr_eq(earlier, &until_now)) {
-            self.earlier.push(until_now);
-        }
+    /// A type has had the columns `until_now`, and has the columns `now`, after so many changes of row types.
+    fn add_change(&mut self, until_now: Arc<RecordShape>, now: Arc<RecordShape>, changes: u64) {
+        let is_back = changes == 0 && self.earlier.iter().any(|earlier| earlier.shape == now);
+        let ended = match changes {
+            _ if is_back => Ended::RolledBack,
+            1 => Ended::Once,
+            _ => Ended::Otherwise,
+        };
+        self.earlier.push(Earlier { shape: until_now, ended });
         self.now.retain(|known| known.type_oid != now.type_oid);
         self.now.push(now);
+    }
+
+    /// The columns `then`, which rows have that are met after their type has changed so many times.
+    fn known_or_added(&mut self, then: Arc<RecordShape>, now: Arc<RecordShape>, changes: u64) -> Arc<RecordShape> {
+        let known =
+            self.earlier.iter().rev().find(|earlier| earlier.shape == then && earlier.ended != Ended::RolledBack);
+        if let Some(known) = known {
+            return Arc::clone(&known.shape);
+        }
+        self.add_change(Arc::clone(&then), now, changes);
+        then
     }
 
     /// The columns of a variable, if they have changed.
@@ -113,6 +189,27 @@ impl ChangedTypes {
     pub fn of_variable(&self, place: usize) -> Option<&Arc<RecordShape>> {
         self.variables.iter().rev().find(|(own, _)| *own == place).map(|(_, shape)| shape)
     }
+}
+
+/// What a loop assigns its rows to.
+pub struct LoopTarget {
+    target: usize,
+    /// The variable with declared columns, and those that it had when the loop began.
+    columns: Option<(usize, Arc<RecordShape>)>,
+    begun: Option<Moment>,
+}
+
+/// The columns that a type had at one moment, and those that it had at a later one, if they differ.
+fn changed_columns(type_oid: Oid, before: &Moment, now: &Moment) -> Option<[Arc<RecordShape>; 2]> {
+    let [then, is] = [before, now].map(|moment| types::composite_shape(&moment.catalog, type_oid));
+    let pair = [then?, is?];
+    // A column may have gone and another one of the same name may have come.
+    (pair[0] != pair[1]).then_some(pair)
+}
+
+/// Whether the elements may be rows, or have rows in them.
+fn may_have_rows(array: &ArrayValue) -> bool {
+    array.element >= Oid::FIRST_NORMAL || matches!(array.element, oids::RECORD | oids::RECORD_ARRAY)
 }
 
 /// Whether one of the variables is of a row type.
@@ -142,7 +239,9 @@ fn add_row_types(value: &Value, types: &mut Vec<Oid>) {
             }
             record.fields.iter().for_each(|field| add_row_types(field, types));
         }
-        Value::Array(array) => array.values.iter().for_each(|element| add_row_types(element, types)),
+        Value::Array(array) if may_have_rows(array) => {
+            array.values.iter().for_each(|element| add_row_types(element, types));
+        }
         _ => {}
     }
 }
@@ -152,7 +251,9 @@ fn has_rows_of(value: &Value, type_oid: Oid) -> bool {
         Value::Record(record) => {
             record.shape.type_oid == type_oid || record.fields.iter().any(|field| has_rows_of(field, type_oid))
         }
-        Value::Array(array) => array.values.iter().any(|element| has_rows_of(element, type_oid)),
+        Value::Array(array) if may_have_rows(array) => {
+            array.values.iter().any(|element| has_rows_of(element, type_oid))
+        }
         _ => false,
     }
 }
@@ -196,21 +297,77 @@ impl Frame<'_> {
         if let Some(now) = self.result_shape().and_then(changed) {
             self.changed_types.result = Some(now);
         }
-        if let Some(before) = self.changed_types.seen.replace(run.catalog.clone()) {
-            self.look_up_rows_in_values(&before, &run.catalog);
+        if let Some(before) = self.changed_types.seen.take() {
+            let now = Moment::now(run);
+            self.look_up_rows_in_values(&before, &now);
+            self.changed_types.seen = Some(now);
         }
     }
 
-    /// Marks the rows in values whose types have changed from one catalog to the next.
-    fn look_up_rows_in_values(&mut self, before: &CatalogView, now: &CatalogView) {
+    /// Marks the rows in values whose types have changed from one moment to the next.
+    fn look_up_rows_in_values(&mut self, before: &Moment, now: &Moment) {
         let mut held = Vec::new();
         self.values.iter().for_each(|value| add_row_types(value, &mut held));
         for type_oid in held {
-            let shapes = [before, now].map(|catalog| types::composite_shape(catalog, type_oid));
-            let [Some(until_now), Some(now)] = shapes else { continue };
-            if until_now != now {
-                self.values.iter_mut().for_each(|value| self.changed_types.mark(value, &until_now));
-                self.changed_types.add_change(until_now, now);
+            if let Some([then, is]) = changed_columns(type_oid, before, now) {
+                self.values.iter_mut().for_each(|value| self.changed_types.mark(value, &then, &is));
+                self.changed_types.add_change(then, is, now.changes - before.changes);
+            }
+        }
+    }
+
+    /// When the statement at hand began, for rows that it gives later; none if no variable can have rows.
+    pub fn moment(&self) -> Option<Moment> {
+        self.changed_types.seen.clone()
+    }
+
+    /// Marks the rows in a value that the statement at hand has given, if it has changed their types itself.
+    #[inline]
+    pub fn mark_if_changed(&mut self, value: &mut Value, run: &mut Run<'_, '_>) {
+        if let Some(seen) = &self.changed_types.seen
+            && matches!(value, Value::Record(_) | Value::Array(_))
+            && seen.catalog.catalog().version() != run.state.engine().catalog_version()
+        {
+            let begun = self.moment();
+            self.mark_given(value, begun.as_ref(), run);
+        }
+    }
+
+    /// Marks the rows in a value that a statement has given which began at `begun`.
+    pub fn mark_given(&mut self, value: &mut Value, begun: Option<&Moment>, run: &mut Run<'_, '_>) {
+        run.refresh_catalog();
+        self.follow_row_types(run);
+        if let Some(begun) = begun
+            && begun.catalog.catalog().version() != run.catalog.catalog().version()
+        {
+            self.mark_late(value, begun, run);
+        }
+    }
+
+    /// A cursor of this name has been opened.
+    pub fn note_cursor(&mut self, name: &str) {
+        if let Some(begun) = self.moment() {
+            self.changed_types.cursors.retain(|(known, _)| known != name);
+            self.changed_types.cursors.push((name.to_owned(), begun));
+        }
+    }
+
+    /// Marks the rows in what a cursor has given.
+    pub fn mark_fetched(&mut self, name: &str, row: &mut [Value], run: &mut Run<'_, '_>) {
+        let opened = self.changed_types.cursors.iter().find(|(known, _)| known == name).map(|(_, begun)| begun.clone());
+        row.iter_mut().for_each(|value| self.mark_given(value, opened.as_ref(), run));
+    }
+
+    #[cold]
+    fn mark_late(&mut self, value: &mut Value, begun: &Moment, run: &Run<'_, '_>) {
+        let now = Moment::now(run);
+        let mut held = Vec::new();
+        add_row_types(value, &mut held);
+        for type_oid in held {
+            if let Some([then, is]) = changed_columns(type_oid, begun, &now) {
+                let changes = now.changes - begun.changes;
+                let then = self.changed_types.known_or_added(then, Arc::clone(&is), changes);
+                self.changed_types.mark(value, &then, &is);
             }
         }
     }
@@ -221,40 +378,38 @@ impl Frame<'_> {
         (0..places).filter(|place| self.changed_types.is_outdated(&self.values[*place]))
     }
 
-    /// The columns of the variable that a loop assigns its rows to, as its type is when the loop begins.
-    pub fn columns_of_loop(&mut self, target: usize, run: &Run<'_, '_>) -> Option<(usize, Arc<RecordShape>)> {
+    /// What a loop's rows are assigned to, as its type is when the loop begins.
+    pub fn loop_target(&mut self, target: usize, run: &mut Run<'_, '_>) -> LoopTarget {
         self.follow_row_types(run);
         let place = self.record_of(target);
-        Some((place, Arc::clone(self.shape_of(place)?)))
+        LoopTarget { target, columns: self.shape_of(place).cloned().map(|shape| (place, shape)), begun: self.moment() }
     }
 
-    /// Assigns a row of a loop's query whose variable had the columns `begun` when the loop began. The query goes on with the rows of then after
-    /// a change of the type, so the variable has the columns of then.
+    /// Assigns a row of a loop's query. The query goes on with the rows of when the loop began after a change of their type, so the variable has
+    /// the columns of then.
     ///
     /// # Errors
     /// As [`Frame::assign`].
     pub fn assign_in_loop(
         &mut self,
-        (target, begun): (usize, Option<&(usize, Arc<RecordShape>)>),
+        LoopTarget { target, columns: begun_with, begun }: &LoopTarget,
         columns: &[(String, types::SqlType)],
         row: &[Value],
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        self.follow_row_types(run);
-        match begun {
-            Some((place, shape)) if self.shape_of(*place).is_some_and(|now| !Arc::ptr_eq(now, shape)) => {
+        let mut row = row.to_vec();
+        row.iter_mut().for_each(|value| self.mark_given(value, begun.as_ref(), run));
+        match begun_with {
+            Some((place, shape)) if self.shape_of(*place).is_some_and(|now| now != shape) => {
                 let given = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
-                let record = RecordValue { shape: given, fields: row.to_vec() };
-                let value = fit_record(&record, shape, run)?;
-                if let Some(now) = self.shape_of(*place).cloned() {
-                    self.changed_types.add_change(Arc::clone(shape), now);
-                }
+                let mut value = fit_record(&RecordValue { shape: given, fields: row }, shape, run)?;
+                self.mark_given(&mut value, begun.as_ref(), run);
                 let whole = self.part_as_types_are_now(*place, &value)?;
                 self.checked(*place, whole, run)?;
                 self.values[*place] = value;
                 Ok(())
             }
-            _ => self.assign_columns(target, columns, Some(row), run),
+            _ => self.assign_columns(*target, columns, Some(&row), run),
         }
     }
 
@@ -287,7 +442,7 @@ impl Frame<'_> {
     pub fn fields_after_change(&self, place: usize) -> Option<&Arc<RecordShape>> {
         let Value::Record(record) = &self.values[place] else { return None };
         let now = self.changed_types.columns_now(record)?;
-        fields_as_type_is_now(record, now).map(|_| now)
+        self.changed_types.fields_now(record, now).map(|_| now)
     }
 }
 

@@ -9,6 +9,7 @@ use sync::Mutex;
 use crate::binder::VariableConflict;
 use crate::plan::Meaning;
 use crate::session::Planned;
+use crate::tree::Name;
 use crate::types::{RecordShape, SqlType, Value};
 
 /// A compiled function body.
@@ -210,8 +211,8 @@ pub(super) struct ExpressionPlan {
     pub planned: Arc<Planned>,
     /// Record fields that are parameters behind the variables: record, field and the type it was planned with.
     pub fields: Arc<[(usize, String, SqlType)]>,
-    /// Records that `x.*` spreads, with the number of fields that they had.
-    pub spread: Arc<[(usize, usize)]>,
+    /// Records that `x.*` spreads, with the names of the fields that they had.
+    pub spread: Arc<[(usize, Vec<Name>)]>,
     /// Records without a declared type that it reads as a whole, with the types of their rows.
     pub rows: Arc<[(usize, SqlType)]>,
     /// The trigger whose transition tables it may read.

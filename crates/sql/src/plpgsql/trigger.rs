@@ -98,7 +98,7 @@ fn call_trigger_here(
     }
     let compiled: Arc<Compiled> = super::compiled_trigger(run, function)?;
     let function = &compiled.function;
-    let mut frame = Frame::new(function, &run.catalog);
+    let mut frame = Frame::new(function, run);
     let arguments = call.arguments.iter().map(Value::text).collect();
     let values = [
         Value::text(call.name),

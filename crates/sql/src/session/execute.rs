@@ -644,6 +644,7 @@ impl Nested {
     ) -> Result<u64> {
         run.check_depth()?;
         refuse_read_only(run.state, &planned.statement)?;
+        run.refresh_catalog();
         let plan = query_plan(planned)?;
         let mut locals = Locals::new(&planned.statement);
         let mut root = executor::build_to_run(plan, &mut locals)?;
