@@ -177,7 +177,9 @@ impl<'f> Frame<'f> {
     /// # Errors
     /// 42804 where there is no cast, 22004 for NULL in a NOT NULL variable, and what the cast raises.
     pub fn assign(&mut self, place: usize, mut value: Value, sql_type: SqlType, run: &mut Run<'_, '_>) -> Result<()> {
-        self.mark_if_changed(&mut value, run);
+        if self.may_have_changed_types(run) {
+            self.mark_changed(std::slice::from_mut(&mut value), run);
+        }
         let variable = &self.function.variables[place];
         if variable.takes_type {
             self.taken_types.retain(|(own, _)| *own != place);
@@ -340,9 +342,14 @@ impl<'f> Frame<'f> {
         row: Option<&[Value]>,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        let mut row = row.map(<[Value]>::to_vec);
-        row.iter_mut().flatten().for_each(|value| self.mark_if_changed(value, run));
-        let value_at = |number: usize| row.as_ref().and_then(|row| row.get(number)).cloned().unwrap_or_default();
+        let mut marked = None;
+        if let Some(row) = row.filter(|_| self.may_have_changed_types(run)) {
+            let mut row = row.to_vec();
+            self.mark_changed(&mut row, run);
+            marked = Some(row);
+        }
+        let row = marked.as_deref().or(row);
+        let value_at = |number: usize| row.and_then(|row| row.get(number)).cloned().unwrap_or_default();
         let target = self.record_of(target);
         match &self.function.variables[target].kind {
             VariableKind::Row(places) => {

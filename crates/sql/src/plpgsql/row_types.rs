@@ -3,6 +3,7 @@
 //! A function is compiled with the columns that its row types have. It may change a type itself, and after COMMIT others may have. So the types
 //! are looked up again where the catalog's version is no longer the one that they were looked up in.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
@@ -29,7 +30,15 @@ pub struct ChangedTypes {
     now: Vec<Arc<RecordShape>>,
     /// When cursors were opened, by their names.
     cursors: Vec<(String, Moment)>,
+    /// Large arrays, and what they are as types are now if that is something else.
+    renewed: RefCell<Vec<(Arc<ArrayValue>, Option<Value>)>>,
 }
+
+/// Arrays of more elements are converted once, not whenever they are read.
+const LARGE_ELEMENTS: usize = 32;
+
+/// So many large arrays are kept.
+const RENEWED_MAX: usize = 8;
 
 /// What the catalog was when something began.
 #[derive(Clone)]
@@ -67,8 +76,8 @@ impl ChangedTypes {
     pub fn none(function: &Function, run: &Run<'_, '_>) -> ChangedTypes {
         let seen = function.holds_rows.then(|| Moment::now(run));
         let version = function.row_types_version.or_else(|| seen.as_ref().map(|seen| seen.catalog.catalog().version()));
-        let (variables, earlier, now, cursors) = Default::default();
-        ChangedTypes { version, variables, result: None, seen, earlier, now, cursors }
+        let (variables, earlier, now, cursors, renewed) = Default::default();
+        ChangedTypes { version, variables, result: None, seen, earlier, now, cursors, renewed }
     }
 
     fn place_among_earlier(&self, shape: &Arc<RecordShape>) -> Option<usize> {
@@ -110,9 +119,33 @@ impl ChangedTypes {
             Value::Record(record) => {
                 self.columns_now(record).is_some() || record.fields.iter().any(|field| self.is_outdated(field))
             }
+            Value::Array(array) if may_have_rows(array) && array.values.len() > LARGE_ELEMENTS => {
+                self.renewed_array(array).is_none_or(|renewed| renewed.is_some())
+            }
             Value::Array(array) if may_have_rows(array) => array.values.iter().any(|element| self.is_outdated(element)),
             _ => false,
         }
+    }
+
+    /// A large array as types are now; nothing within if it is that already. None as [`ChangedTypes::as_types_are_now`].
+    fn renewed_array(&self, array: &Arc<ArrayValue>) -> Option<Option<Value>> {
+        if let Some((_, renewed)) = self.renewed.borrow().iter().find(|(known, _)| Arc::ptr_eq(known, array)) {
+            return Some(renewed.clone());
+        }
+        let is_outdated = array.values.iter().any(|element| self.is_outdated(element));
+        let renewed = if is_outdated { Some(self.array_as_types_are_now(array)?) } else { None };
+        let mut all = self.renewed.borrow_mut();
+        if all.len() == RENEWED_MAX {
+            all.remove(0);
+        }
+        all.push((Arc::clone(array), renewed.clone()));
+        Some(renewed)
+    }
+
+    fn array_as_types_are_now(&self, array: &ArrayValue) -> Option<Value> {
+        let values = array.values.iter().map(|element| self.as_types_are_now(element)).collect::<Option<_>>()?;
+        let dimensions = array.dimensions.clone();
+        Some(Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values })))
     }
 
     /// `value` with all its rows as their types are now. None if the names do not tell which field of a row is which.
@@ -126,12 +159,10 @@ impl ChangedTypes {
                 let fields = fields.iter().map(|field| self.as_types_are_now(field)).collect::<Option<_>>()?;
                 Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
             }
-            Value::Array(array) if may_have_rows(array) => {
-                let values =
-                    array.values.iter().map(|element| self.as_types_are_now(element)).collect::<Option<_>>()?;
-                let dimensions = array.dimensions.clone();
-                Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values }))
+            Value::Array(array) if may_have_rows(array) && array.values.len() > LARGE_ELEMENTS => {
+                self.renewed_array(array)?.unwrap_or_else(|| value.clone())
             }
+            Value::Array(array) if may_have_rows(array) => self.array_as_types_are_now(array)?,
             other => other.clone(),
         })
     }
@@ -229,20 +260,35 @@ pub fn may_hold_rows(variables: &[Variable], catalog: &dyn CatalogLookup) -> boo
     })
 }
 
-/// Adds the types of the rows in `value` that have names.
-fn add_row_types(value: &Value, types: &mut Vec<Oid>) {
+/// Adds the types of the rows in `value` that have names. What has a type with rows in it is not looked into: its type tells.
+fn add_row_types(value: &Value, catalog: &CatalogView, types: &mut Vec<Oid>) {
     match value {
-        Value::Record(record) => {
-            let type_oid = record.shape.type_oid;
-            if type_oid != oids::RECORD && !types.contains(&type_oid) {
-                types.push(type_oid);
-            }
-            record.fields.iter().for_each(|field| add_row_types(field, types));
+        Value::Record(record) if record.shape.type_oid == oids::RECORD => {
+            record.fields.iter().for_each(|field| add_row_types(field, catalog, types));
         }
-        Value::Array(array) if may_have_rows(array) => {
-            array.values.iter().for_each(|element| add_row_types(element, types));
+        Value::Record(record) => add_types_within(record.shape.type_oid, catalog, types),
+        Value::Array(array) if matches!(array.element, oids::RECORD | oids::RECORD_ARRAY) => {
+            array.values.iter().for_each(|element| add_row_types(element, catalog, types));
         }
+        Value::Array(array) if may_have_rows(array) => add_types_within(array.element, catalog, types),
         _ => {}
+    }
+}
+
+/// Adds a row type and those within it, or those within an array or a domain.
+fn add_types_within(type_oid: Oid, catalog: &CatalogView, types: &mut Vec<Oid>) {
+    if type_oid < Oid::FIRST_NORMAL {
+        return;
+    }
+    let base = types::base_type(catalog, types::SqlType::new(type_oid)).oid;
+    if let Some(element) = types::element_type(catalog, base) {
+        return add_types_within(element, catalog, types);
+    }
+    if !types.contains(&base)
+        && let Some(shape) = types::composite_shape(catalog, base)
+    {
+        types.push(base);
+        shape.fields.iter().for_each(|(_, field)| add_types_within(field.oid, catalog, types));
     }
 }
 
@@ -284,6 +330,7 @@ impl Frame<'_> {
     #[cold]
     fn look_up_row_types(&mut self, run: &Run<'_, '_>) {
         self.changed_types.version = Some(run.catalog.catalog().version());
+        self.changed_types.renewed.get_mut().clear();
         let changed = |known: &Arc<RecordShape>| {
             let now = types::composite_shape(&run.catalog, known.type_oid)?;
             (now != *known).then_some(now)
@@ -307,7 +354,7 @@ impl Frame<'_> {
     /// Marks the rows in values whose types have changed from one moment to the next.
     fn look_up_rows_in_values(&mut self, before: &Moment, now: &Moment) {
         let mut held = Vec::new();
-        self.values.iter().for_each(|value| add_row_types(value, &mut held));
+        self.values.iter().for_each(|value| add_row_types(value, &before.catalog, &mut held));
         for type_oid in held {
             if let Some([then, is]) = changed_columns(type_oid, before, now) {
                 self.values.iter_mut().for_each(|value| self.changed_types.mark(value, &then, &is));
@@ -321,16 +368,18 @@ impl Frame<'_> {
         self.changed_types.seen.clone()
     }
 
-    /// Marks the rows in a value that the statement at hand has given, if it has changed their types itself.
+    /// Whether the statement at hand may have changed types of rows that it has given.
     #[inline]
-    pub fn mark_if_changed(&mut self, value: &mut Value, run: &mut Run<'_, '_>) {
-        if let Some(seen) = &self.changed_types.seen
-            && matches!(value, Value::Record(_) | Value::Array(_))
-            && seen.catalog.catalog().version() != run.state.engine().catalog_version()
-        {
-            let begun = self.moment();
-            self.mark_given(value, begun.as_ref(), run);
-        }
+    pub fn may_have_changed_types(&self, run: &Run<'_, '_>) -> bool {
+        let seen = self.changed_types.seen.as_ref();
+        seen.is_some_and(|seen| seen.catalog.catalog().version() != run.state.engine().catalog_version())
+    }
+
+    /// Marks the rows in values that the statement at hand has given, after it has changed types itself.
+    #[cold]
+    pub fn mark_changed(&mut self, values: &mut [Value], run: &mut Run<'_, '_>) {
+        let begun = self.moment();
+        values.iter_mut().for_each(|value| self.mark_given(value, begun.as_ref(), run));
     }
 
     /// Marks the rows in a value that a statement has given which began at `begun`.
@@ -362,7 +411,7 @@ impl Frame<'_> {
     fn mark_late(&mut self, value: &mut Value, begun: &Moment, run: &Run<'_, '_>) {
         let now = Moment::now(run);
         let mut held = Vec::new();
-        add_row_types(value, &mut held);
+        add_row_types(value, &begun.catalog, &mut held);
         for type_oid in held {
             if let Some([then, is]) = changed_columns(type_oid, begun, &now) {
                 let changes = now.changes - begun.changes;
@@ -397,6 +446,12 @@ impl Frame<'_> {
         row: &[Value],
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
+        run.refresh_catalog();
+        self.follow_row_types(run);
+        let version = run.catalog.catalog().version();
+        if begun.as_ref().is_none_or(|begun| begun.catalog.catalog().version() == version) {
+            return self.assign_columns(*target, columns, Some(row), run);
+        }
         let mut row = row.to_vec();
         row.iter_mut().for_each(|value| self.mark_given(value, begun.as_ref(), run));
         match begun_with {
