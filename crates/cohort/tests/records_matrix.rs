@@ -2,7 +2,7 @@
 //!
 //! `records_matrix/probes.rs` has the expressions that give rows, the types that are wanted, and the places that want them. Each expression is
 //! tried in each place. A run tries one probe of many, spread evenly: `COHORT_RECORDS=1` tries all of them, `COHORT_RECORDS=20` one of twenty,
-//! and `COHORT_RECORDS_FROM=3` begins with the third. Errors are compared by their SQLSTATE, results by their texts.
+//! and `COHORT_RECORDS_FROM=3` leaves out the first three. Errors are compared by their SQLSTATE, results by their texts.
 
 mod common;
 #[path = "records_matrix/probes.rs"]
@@ -66,7 +66,7 @@ fn code(outcome: &str) -> &str {
     outcome.split_once("ERROR ").map_or("rows", |(_, error)| &error[..5])
 }
 
-/// What an outcome is compared by.
+/// The part of an outcome that is compared.
 fn compared(outcome: &str) -> &str {
     if outcome.contains("ERROR ") { code(outcome) } else { outcome }
 }
@@ -98,13 +98,14 @@ fn rows_of_all_kinds_are_taken_as_in_postgresql() {
         tried += 1;
         let expected = theirs.outcome(probe);
         let found = ours.outcome(probe);
+        assert_ne!(code(&found), "close", "Cohort has closed the connection: {probe}");
         if compared(&expected) != compared(&found) && !is_literal_returned(probe, &expected, &found) {
             let kind = format!("{} and {}", code(&expected), code(&found));
             let text = format!("{probe}\n    PostgreSQL: {expected}\n    Cohort:     {found}");
             differences.entry(kind).or_default().push(text);
         }
     }
-    assert!(tried > 100, "only {tried} probes of {}", all.len());
+    assert!(tried > 0, "there are {} probes", all.len());
     let mut report = String::new();
     for (kind, texts) in &differences {
         report.push_str(&format!("{kind}: {} times\n", texts.len()));

@@ -180,7 +180,7 @@ pub(crate) fn check_result(
     check_columns(function, columns, &wanted, view)
 }
 
-/// Whether a function that is to return a row of a type gives one column with anonymous rows. They get the type when they are there.
+/// Whether a function that is to return a row of a type gives one column with anonymous rows. Their field types are known only when they exist.
 fn is_anonymous_row(function: &FunctionDef, columns: &[(String, SqlType)]) -> bool {
     function.returns != oids::RECORD && matches!(columns, [(_, source)] if source.oid == oids::RECORD)
 }

@@ -34,7 +34,10 @@ impl Session {
         Session::try_connect(socket, user).unwrap()
     }
 
-    /// As [`Session::connect`]; what the server says if it refuses.
+    /// As [`Session::connect`].
+    ///
+    /// # Errors
+    /// The server's answer, if it refuses.
     pub fn try_connect(socket: &Path, user: &str) -> Result<Session, String> {
         let stream = UnixStream::connect(socket).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(ANSWER_LIMIT)).unwrap();

@@ -1,6 +1,6 @@
-//! What is tried: expressions that give rows, and places that want a row of a certain type.
+//! The probes: expressions that give rows, and places that want a row of a certain type.
 
-/// What both servers have before the first probe.
+/// Definitions that both servers have before the first probe.
 pub const DEFINITIONS: &[&str] = &[
     "create domain short as varchar(3) check (value <> 'bad')",
     "create domain positive as int check (value > 0)",
@@ -41,7 +41,7 @@ pub struct Given {
     pub from: String,
     /// There is an array around the rows.
     pub is_array: bool,
-    /// The name of what `from` has.
+    /// The expression is the whole row of a subquery or a function.
     pub is_whole_row: bool,
 }
 

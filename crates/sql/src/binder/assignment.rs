@@ -41,6 +41,18 @@ pub(super) fn call(function: &'static FunctionDef, arguments: Vec<Expr>, result:
     Expr::new(ExprKind::Call(Box::new(call)), result)
 }
 
+/// A value to which another part is assigned by the same statement: a domain checks it when all its parts have been assigned.
+fn before_check(current: Expr) -> Expr {
+    let is_assigned = |expr: &Expr| {
+        matches!(&expr.kind, ExprKind::Call(call) if matches!(call.function, FunctionTarget::Builtin(function)
+            if std::ptr::eq(function, &assign::FIELD) || std::ptr::eq(function, &assign::ARRAY)))
+    };
+    match current.kind {
+        ExprKind::Cast(cast) if cast.cast.checks_domain() && is_assigned(&cast.input) => cast.input,
+        _ => current,
+    }
+}
+
 impl Binder<'_, '_> {
     /// The whole column's new value: `current` with `source` at the column's indirection.
     pub(super) fn assign_to_part(
@@ -58,6 +70,7 @@ impl Binder<'_, '_> {
             return Err(self.unsupported(format!("cannot set {what} to DEFAULT"), column.location));
         }
         let base = types::base_type(self.context.lookup, sql_type);
+        let current = before_check(current);
         let assigned = self.assign_step(current, column, base, &column.indirection, source)?;
         self.coerce_for_column(assigned, sql_type, &column.name, column.location)
     }

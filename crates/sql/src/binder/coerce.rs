@@ -145,7 +145,7 @@ impl Binder<'_, '_> {
             && self.composite_shape(target.oid).is_some()
     }
 
-    /// Refuses an anonymous row whose fields are not known before it is there: nothing could cast and check them.
+    /// Refuses an anonymous row whose field types are unknown when the statement is planned: nothing could cast and check them.
     fn refuse_record(&self, expr: &Expr, target: SqlType, location: Location) -> Result<()> {
         if expr.sql_type.oid == oids::RECORD && self.composite_shape(target.oid).is_some() {
             return Err(self.cannot_cast(oids::RECORD, target.oid, location));
@@ -413,12 +413,16 @@ impl Binder<'_, '_> {
     }
 }
 
-/// The columns of an outer join's nullable side as a row, which the whole row of that side is where the join did not make it up.
+/// The ROW of the columns of an outer join's nullable side, without the CASE that makes it NULL: cast to a row type, it has NULLs in all fields,
+/// as in PostgreSQL.
 fn row_of_nullable_side(expr: &Expr) -> Option<&Expr> {
+    let is_no_row =
+        |condition: &Expr, row: &Expr| matches!(&condition.kind, ExprKind::IsNull(mark) if super::same(mark, row));
+    let is_null = |result: &Expr| matches!(result.kind, ExprKind::Constant(Value::Null));
     match &expr.kind {
         ExprKind::Case { operand: None, whens, otherwise: Some(row) }
             if matches!(row.kind, ExprKind::Row { is_whole: true, .. })
-                && matches!(&whens[..], [when] if matches!(when.condition.kind, ExprKind::IsNull(_))) =>
+                && matches!(&whens[..], [when] if is_no_row(&when.condition, row) && is_null(&when.result)) =>
         {
             Some(row)
         }

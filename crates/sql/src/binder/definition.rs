@@ -150,8 +150,7 @@ impl Binder<'_, '_> {
         Ok(bound)
     }
 
-    /// Makes the constant fields of a row fit the lengths of their columns. The text of the expression, which is kept, has their casts, which
-    /// would cut them.
+    /// Refuses constant fields of a row that are too long. The text that is kept has explicit casts, which would cut them silently.
     ///
     /// # Errors
     /// 22001, 22003.

@@ -134,7 +134,7 @@ impl<'a> Ddl<'a> {
         let before = crate::types::composite_shape(&self.view(), oid);
         self.engine().replace_object(object)?;
         if before != crate::types::composite_shape(&self.view(), oid) {
-            self.state.row_type_changes.set(self.state.row_type_changes.get() + 1);
+            self.state.row_type_changes.borrow_mut().push(oid);
         }
         Ok(())
     }

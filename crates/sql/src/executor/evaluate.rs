@@ -144,7 +144,7 @@ pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value],
             let fields = fields.iter().map(|field| evaluate(field, row, run)).collect::<Result<_>>()?;
             Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })).within_limits()
         }
-        ExprKind::Field(access) => evaluate_field(access, row, run),
+        ExprKind::Field(access) => evaluate_field(access, expr.sql_type, row, run),
         ExprKind::Cast(cast) => {
             let value = evaluate(&cast.input, row, run)?;
             cast.cast.apply(run, value)
@@ -394,17 +394,46 @@ fn evaluate_quantified<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
 
 fn evaluate_field<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
     access: &'p FieldAccess,
+    sql_type: SqlType,
     row: &[Value],
     run: &mut E,
 ) -> Result<Value> {
     match evaluate(&access.input, row, run)? {
         Value::Record(record) => match record.fields.get(access.field as usize) {
-            Some(value) => Ok(value.clone()),
+            Some(value) => {
+                let is_same =
+                    record.shape.fields.get(access.field as usize).is_some_and(|(_, own)| own.oid == sql_type.oid);
+                if !is_same {
+                    check_field(value, sql_type, run)?;
+                }
+                Ok(value.clone())
+            }
             // The row is older than the column.
             None => Ok(Value::Null),
         },
         _ => Ok(Value::Null),
     }
+}
+
+/// Checks a field whose row says another type of it. The row may be older than the type is, on its way to a function that is called after a
+/// change of the type.
+///
+/// # Errors
+/// 55000 for a value of another kind, 22001 for a text that is too long, and those of a domain.
+#[cold]
+fn check_field(value: &Value, sql_type: SqlType, context: &mut impl EvalContext) -> Result<()> {
+    let catalog = context.catalog();
+    let is_domain = types::base_type(catalog, sql_type).oid != sql_type.oid;
+    if types::builtin_type(sql_type.oid).is_none_or(|ty| !ty.is_pseudo())
+        && !types::StorageKind::of(catalog, sql_type.oid).takes(value)
+    {
+        let message = "cannot use a row because its type was changed after the row was made";
+        return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+    }
+    if sql_type.typmod >= 0 {
+        types::coerce_length(value.clone(), sql_type, false)?;
+    }
+    if is_domain { context.check_domain(sql_type.oid, value) } else { Ok(()) }
 }
 
 /// CURRENT_TIMESTAMP and its kin, by the functions that give the same.

@@ -81,7 +81,7 @@ impl Meaning {
     /// Which field of a row's type, which has the fields `now`, a name stands for.
     pub fn field(&self, location: Location, row_type: Oid, name: &Name, now: &RecordShape) -> Option<usize> {
         let (position, then) = self.fields.get(&(location, row_type, name.clone()))?;
-        // Fields that are gone have moved those behind them to the front. Where fields have got other names, these stay in their places.
+        // If fields were dropped, those behind them moved forward. If fields were only renamed, all keep their places.
         let kept: Vec<_> = (0..then.fields.len()).filter(|place| now.fields.contains(&then.fields[*place])).collect();
         let have_moved = kept.iter().enumerate().all(|(place, old)| now.fields.get(place) == Some(&then.fields[*old]));
         let moved = kept.iter().position(|old| old == position).filter(|_| have_moved);

@@ -356,7 +356,7 @@ fn parameters_of<'f>(plan: &ExpressionPlan, frame: &'f Frame<'_>) -> Result<Cow<
     Ok(Cow::Owned(parameters))
 }
 
-/// The values of the variables, with rows as their types are now. A row for which that is not clear is not named by any plan.
+/// The values of the variables, with rows as their types are now. No plan reads a variable whose conversion is unclear.
 fn values_of(frame: &Frame<'_>) -> Vec<Value> {
     let mut values = frame.values.clone();
     for place in frame.outdated_variables() {

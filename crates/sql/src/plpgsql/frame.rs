@@ -275,12 +275,13 @@ impl<'f> Frame<'f> {
     /// # Errors
     /// 23514, 23502.
     pub(super) fn checked(&self, place: usize, value: Value, run: &mut Run<'_, '_>) -> Result<Value> {
-        match (&self.function.variables[place].kind, self.shape_of(place)) {
-            (VariableKind::Record(Some(RowType { domain: Some(domain), .. })), Some(shape)) => {
-                cast(value, SqlType::new(shape.type_oid), *domain, run)
-            }
-            _ => Ok(value),
+        if let VariableKind::Record(Some(RowType { domain: Some(domain), .. })) = &self.function.variables[place].kind
+            && let Some(shape) = self.shape_of(place)
+        {
+            let whole = self.part_as_types_are_now(place, &value)?;
+            cast(whole, SqlType::new(shape.type_oid), *domain, run)?;
         }
+        Ok(value)
     }
 
     /// `x.a.b := value`: the variable `record` is the field `within` of another.

@@ -209,7 +209,7 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
         if frame.may_end_transaction {
             super::transaction::ensure_snapshot(&statement.kind, run)?;
         }
-        // A function that was called may have changed it, or another session.
+        // A function that was called, or another session, may have changed the catalog.
         run.refresh_catalog();
         frame.follow_row_types(run);
         match run_one(&statement.kind, frame, run)? {

@@ -305,7 +305,7 @@ fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool)
     Ok(made)
 }
 
-/// What RETURN has given as a value of the function's result.
+/// The value of RETURN as a value of the function's result.
 fn returned_value(value: Value, sql_type: SqlType, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<Value> {
     let result = frame.function.result;
     match (value, frame.queried_shape(&run.catalog)) {
@@ -356,6 +356,7 @@ fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>)
         return Ok((Value::Null, rows));
     }
     // The last statement may have changed a type.
+    run.refresh_catalog();
     frame.follow_row_types(run);
     let value = match flow {
         _ if !function.outputs.is_empty() => outputs(&frame)?,

@@ -2,6 +2,10 @@
 //!
 //! A function is compiled with the columns that its row types have. It may change a type itself, and after COMMIT others may have. So the types
 //! are looked up again where the catalog's version is no longer the one that they were looked up in.
+//!
+//! Rows within values follow their types, too. A row keeps the columns that it was made with. When the catalog has changed, each row that was made
+//! before gets the `Arc` of its old columns: a mark, which is compared by its address. Reading a marked row converts it, change by change. Values
+//! are not converted in place, because the change may be rolled back.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,7 +16,7 @@ use super::frame::{Frame, fit_record};
 use super::tree::{Function, Variable, VariableKind};
 use crate::executor::Run;
 use crate::session::CatalogView;
-use crate::types::{self, ArrayValue, CatalogLookup, RecordShape, RecordValue, StorageKind, Value, oids};
+use crate::types::{self, ArrayValue, RecordShape, RecordValue, Value, oids};
 
 /// The row types that have changed since the function was compiled: those of a call's variables, of the rows in their values, and of its
 /// result.
@@ -24,7 +28,7 @@ pub struct ChangedTypes {
     result: Option<Arc<RecordShape>>,
     /// When the types of rows in values were looked up; none if no variable can have rows.
     seen: Option<Moment>,
-    /// The columns that types of rows in values had earlier, the last ones last. A row that was made then has one of these, and not a copy.
+    /// Former columns of types, oldest first. A row that was made with them shares this `Arc`; that is its mark.
     earlier: Vec<Earlier>,
     /// The columns that the same types have now.
     now: Vec<Arc<RecordShape>>,
@@ -37,20 +41,23 @@ pub struct ChangedTypes {
 /// Arrays of more elements are converted once, not whenever they are read.
 const LARGE_ELEMENTS: usize = 32;
 
+/// Of so many cursors the moments are kept; of others a row is taken as it is.
+const CURSORS_MAX: usize = 16;
+
 /// So many large arrays are kept.
 const RENEWED_MAX: usize = 8;
 
-/// What the catalog was when something began.
+/// A state of the catalog, to find the changes since.
 #[derive(Clone)]
 pub struct Moment {
     catalog: CatalogView,
-    /// How often the session had changed columns of row types.
-    changes: u64,
+    /// How many changes of row types' columns the session had made.
+    changes: usize,
 }
 
 impl Moment {
     fn now(run: &Run<'_, '_>) -> Moment {
-        Moment { catalog: run.catalog.clone(), changes: run.state.row_type_changes.get() }
+        Moment { catalog: run.catalog.clone(), changes: run.state.row_type_changes.borrow().len() }
     }
 }
 
@@ -63,10 +70,10 @@ struct Earlier {
 /// How the columns of a type came to an end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// By one change: the names tell which column became which.
+    /// By one change of this session: the names tell which column became which.
     Once,
-    /// By several, or by another session's: the names may mislead.
-    Otherwise,
+    /// By several changes, or by another session: the names may mislead.
+    Unclear,
     /// The change that had made them was rolled back.
     RolledBack,
 }
@@ -168,44 +175,55 @@ impl ChangedTypes {
     }
 
     /// Gives the rows of a type in `value` that were made until now the columns that the type has had until now.
-    fn mark(&self, value: &mut Value, until_now: &Arc<RecordShape>, now: &RecordShape) {
+    fn mark(&self, value: &mut Value, until_now: &Arc<RecordShape>, (now, may_be_newer): (&RecordShape, bool)) {
         if !has_rows_of(value, until_now.type_oid) {
             return;
         }
         match value {
             Value::Record(record) => {
                 let record = Arc::make_mut(record);
-                // A stored row, and one that has got an alias, has other names.
+                // Rows from tables and from aliased relations have other field names, so only their number is compared.
                 let is_of_type = record.shape.type_oid == until_now.type_oid;
                 let is_older = self.place_among_earlier(&record.shape).is_some();
-                let is_newer = record.shape.fields == now.fields;
+                let fields = &record.shape.fields;
+                let is_newer = *fields != until_now.fields && (may_be_newer || *fields == now.fields);
                 if is_of_type && !is_older && !is_newer && record.fields.len() == until_now.fields.len() {
                     record.shape = Arc::clone(until_now);
                 }
-                record.fields.iter_mut().for_each(|field| self.mark(field, until_now, now));
+                record.fields.iter_mut().for_each(|field| self.mark(field, until_now, (now, may_be_newer)));
             }
             Value::Array(array) => {
-                Arc::make_mut(array).values.iter_mut().for_each(|element| self.mark(element, until_now, now));
+                Arc::make_mut(array)
+                    .values
+                    .iter_mut()
+                    .for_each(|element| self.mark(element, until_now, (now, may_be_newer)));
             }
             _ => {}
         }
     }
 
-    /// A type has had the columns `until_now`, and has the columns `now`, after so many changes of row types.
-    fn add_change(&mut self, until_now: Arc<RecordShape>, now: Arc<RecordShape>, changes: u64) {
-        let is_back = changes == 0 && self.earlier.iter().any(|earlier| earlier.shape == now);
-        let ended = match changes {
-            _ if is_back => Ended::RolledBack,
-            1 => Ended::Once,
-            _ => Ended::Otherwise,
+    /// Notes that a type's columns have changed from `until_now` to `now`. `changes` counts the session's changes of the type in between.
+    fn add_change(&mut self, until_now: Arc<RecordShape>, now: Arc<RecordShape>, changes: usize) {
+        let of_type = |earlier: &Earlier| earlier.shape.type_oid == now.type_oid;
+        let back_to = self.earlier.iter().rposition(|earlier| changes == 0 && earlier.shape == now);
+        let ended = match (back_to, changes) {
+            (Some(place), _) => {
+                let undone = self.earlier[place + 1..].iter_mut().filter(|earlier| of_type(earlier));
+                undone.for_each(|earlier| earlier.ended = Ended::RolledBack);
+                Ended::RolledBack
+            }
+            (None, 1) => Ended::Once,
+            // Another session has added columns.
+            (None, 0) if now.fields.starts_with(&until_now.fields) => Ended::Once,
+            (None, _) => Ended::Unclear,
         };
         self.earlier.push(Earlier { shape: until_now, ended });
         self.now.retain(|known| known.type_oid != now.type_oid);
         self.now.push(now);
     }
 
-    /// The columns `then`, which rows have that are met after their type has changed so many times.
-    fn known_or_added(&mut self, then: Arc<RecordShape>, now: Arc<RecordShape>, changes: u64) -> Arc<RecordShape> {
+    /// The mark for rows with the columns `then`, made if there is none. `changes` as in [`ChangedTypes::add_change`].
+    fn mark_for(&mut self, then: Arc<RecordShape>, now: Arc<RecordShape>, changes: usize) -> Arc<RecordShape> {
         let known =
             self.earlier.iter().rev().find(|earlier| earlier.shape == then && earlier.ended != Ended::RolledBack);
         if let Some(known) = known {
@@ -222,7 +240,7 @@ impl ChangedTypes {
     }
 }
 
-/// What a loop assigns its rows to.
+/// The target of a loop's rows.
 pub struct LoopTarget {
     target: usize,
     /// The variable with declared columns, and those that it had when the loop began.
@@ -234,8 +252,12 @@ pub struct LoopTarget {
 fn changed_columns(type_oid: Oid, before: &Moment, now: &Moment) -> Option<[Arc<RecordShape>; 2]> {
     let [then, is] = [before, now].map(|moment| types::composite_shape(&moment.catalog, type_oid));
     let pair = [then?, is?];
-    // A column may have gone and another one of the same name may have come.
     (pair[0] != pair[1]).then_some(pair)
+}
+
+/// How often the session has changed the columns of a type since a moment.
+fn changes_of(type_oid: Oid, since: &Moment, run: &Run<'_, '_>) -> usize {
+    run.state.row_type_changes.borrow().iter().skip(since.changes).filter(|changed| **changed == type_oid).count()
 }
 
 /// Whether the elements may be rows, or have rows in them.
@@ -249,13 +271,14 @@ pub fn has_any(variables: &[Variable]) -> bool {
 }
 
 /// Whether a value of one of the variables can have rows.
-pub fn may_hold_rows(variables: &[Variable], catalog: &dyn CatalogLookup) -> bool {
+pub fn may_hold_rows(variables: &[Variable], catalog: &CatalogView) -> bool {
     variables.iter().any(|variable| match &variable.kind {
         VariableKind::Record(_) => true,
-        VariableKind::Scalar(sql_type) => match StorageKind::of(catalog, sql_type.oid) {
-            StorageKind::Array(element) => matches!(StorageKind::of(catalog, element), StorageKind::Record(_)),
-            kind => variable.takes_type || matches!(kind, StorageKind::Record(_)),
-        },
+        VariableKind::Scalar(sql_type) => {
+            let mut types = Vec::new();
+            add_types_within(sql_type.oid, catalog, &mut types);
+            variable.takes_type || !types.is_empty()
+        }
         _ => false,
     })
 }
@@ -313,6 +336,9 @@ impl Frame<'_> {
 
     /// The columns of the rows that RETURN QUERY gives, if the result is composite or a domain over a composite type.
     pub fn queried_shape(&self, catalog: &CatalogView) -> Option<Arc<RecordShape>> {
+        if self.function.result.oid < Oid::FIRST_NORMAL {
+            return self.result_shape().cloned();
+        }
         let of_domain = || types::composite_shape(catalog, types::base_type(catalog, self.function.result).oid);
         self.result_shape().cloned().or_else(of_domain)
     }
@@ -346,19 +372,19 @@ impl Frame<'_> {
         }
         if let Some(before) = self.changed_types.seen.take() {
             let now = Moment::now(run);
-            self.look_up_rows_in_values(&before, &now);
+            self.look_up_rows_in_values(&before, &now, run);
             self.changed_types.seen = Some(now);
         }
     }
 
     /// Marks the rows in values whose types have changed from one moment to the next.
-    fn look_up_rows_in_values(&mut self, before: &Moment, now: &Moment) {
+    fn look_up_rows_in_values(&mut self, before: &Moment, now: &Moment, run: &Run<'_, '_>) {
         let mut held = Vec::new();
         self.values.iter().for_each(|value| add_row_types(value, &before.catalog, &mut held));
         for type_oid in held {
             if let Some([then, is]) = changed_columns(type_oid, before, now) {
-                self.values.iter_mut().for_each(|value| self.changed_types.mark(value, &then, &is));
-                self.changed_types.add_change(then, is, now.changes - before.changes);
+                self.values.iter_mut().for_each(|value| self.changed_types.mark(value, &then, (&is, false)));
+                self.changed_types.add_change(then, is, changes_of(type_oid, before, run));
             }
         }
     }
@@ -378,26 +404,33 @@ impl Frame<'_> {
     /// Marks the rows in values that the statement at hand has given, after it has changed types itself.
     #[cold]
     pub fn mark_changed(&mut self, values: &mut [Value], run: &mut Run<'_, '_>) {
-        let begun = self.moment();
-        values.iter_mut().for_each(|value| self.mark_given(value, begun.as_ref(), run));
+        let Some(begun) = self.moment() else { return };
+        run.refresh_catalog();
+        self.follow_row_types(run);
+        // It may have read them after the change.
+        values.iter_mut().for_each(|value| self.mark_late(value, &begun, true, run));
     }
 
-    /// Marks the rows in a value that a statement has given which began at `begun`.
+    /// Marks the rows in a value of a statement that began at `begun`.
     pub fn mark_given(&mut self, value: &mut Value, begun: Option<&Moment>, run: &mut Run<'_, '_>) {
         run.refresh_catalog();
         self.follow_row_types(run);
         if let Some(begun) = begun
             && begun.catalog.catalog().version() != run.catalog.catalog().version()
         {
-            self.mark_late(value, begun, run);
+            self.mark_late(value, begun, false, run);
         }
     }
 
     /// A cursor of this name has been opened.
     pub fn note_cursor(&mut self, name: &str) {
         if let Some(begun) = self.moment() {
-            self.changed_types.cursors.retain(|(known, _)| known != name);
-            self.changed_types.cursors.push((name.to_owned(), begun));
+            let cursors = &mut self.changed_types.cursors;
+            cursors.retain(|(known, _)| known != name);
+            if cursors.len() == CURSORS_MAX {
+                cursors.remove(0);
+            }
+            cursors.push((name.to_owned(), begun));
         }
     }
 
@@ -408,15 +441,15 @@ impl Frame<'_> {
     }
 
     #[cold]
-    fn mark_late(&mut self, value: &mut Value, begun: &Moment, run: &Run<'_, '_>) {
+    fn mark_late(&mut self, value: &mut Value, begun: &Moment, may_be_newer: bool, run: &Run<'_, '_>) {
         let now = Moment::now(run);
         let mut held = Vec::new();
         add_row_types(value, &begun.catalog, &mut held);
         for type_oid in held {
             if let Some([then, is]) = changed_columns(type_oid, begun, &now) {
-                let changes = now.changes - begun.changes;
-                let then = self.changed_types.known_or_added(then, Arc::clone(&is), changes);
-                self.changed_types.mark(value, &then, &is);
+                let changes = changes_of(type_oid, begun, run);
+                let then = self.changed_types.mark_for(then, Arc::clone(&is), changes);
+                self.changed_types.mark(value, &then, (&is, may_be_newer));
             }
         }
     }
@@ -427,15 +460,15 @@ impl Frame<'_> {
         (0..places).filter(|place| self.changed_types.is_outdated(&self.values[*place]))
     }
 
-    /// What a loop's rows are assigned to, as its type is when the loop begins.
+    /// The target of a loop's rows, as its type is when the loop begins.
     pub fn loop_target(&mut self, target: usize, run: &mut Run<'_, '_>) -> LoopTarget {
         self.follow_row_types(run);
         let place = self.record_of(target);
         LoopTarget { target, columns: self.shape_of(place).cloned().map(|shape| (place, shape)), begun: self.moment() }
     }
 
-    /// Assigns a row of a loop's query. The query goes on with the rows of when the loop began after a change of their type, so the variable has
-    /// the columns of then.
+    /// Assigns a row of a loop's query. After a change of the type the query still gives rows with the old columns, so the variable keeps them,
+    /// too.
     ///
     /// # Errors
     /// As [`Frame::assign`].

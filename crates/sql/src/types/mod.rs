@@ -59,7 +59,9 @@ pub use aggregates::{
 pub use apart::is_large;
 pub use array_text::{MAX_DIMENSIONS, too_many_dimensions};
 pub use binary_io::{binary_input, binary_output, binary_parameter};
-pub use cast::{Cast, CastContext, can_cast, cannot_cast, fits_pseudo_target, has_immutable_output, is_pseudo_target};
+pub use cast::{
+    Cast, CastContext, can_cast, cannot_cast, coerce_length, fits_pseudo_target, has_immutable_output, is_pseudo_target,
+};
 pub use compare::{Comparator, comparator, compare_values, equality, hash_value, is_hashable, without_padding};
 pub use context::{
     BuiltinCatalog, CatalogLookup, EvalContext, FormatSettings, PlainContext, UserFunction, UserFunctions, UserType,

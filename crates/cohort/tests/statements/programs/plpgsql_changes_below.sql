@@ -76,3 +76,36 @@ insert into tx(x.c[1], x.c[2]) values ('a','b'); update tx set x.c[1] = 'abc'; t
 create type dt as (a date, b int); create function sd() returns dt language sql as $$ select row('2020-01-01', '1') $$; select sd();
 create type sw as (a int, b int); create table sws (x sw); insert into sws values (row(1,2));
 prepare ps as select (x).a, (x).b from sws; execute ps; alter type sw rename attribute a to t; execute ps; alter type sw rename attribute b to a; execute ps;alter type sw rename attribute t to b; execute ps;
+-- Parts of one value of a domain, assigned by one statement.
+create type ab as (a int, b int);
+create domain lc as ab check ((value).a is not null and (value).b is not null);
+create table parts (kk lc);
+insert into parts (kk.a, kk.b) values (1, 1);
+insert into parts (kk.a) values (1);
+create domain ordered as int[] check (value[1] <= value[2]);
+create table pairs (x ordered);
+insert into pairs values ('{1,2}');
+update pairs set x[1] = 5, x[2] = 6;
+update pairs set x[1] = 9;
+table pairs;
+-- A CASE that was written is no whole row of a nullable side.
+select (case when k is null then row(5, 6) else g end)::ab from (select 1 a, 2 b) g, (values (null::int), (5)) v(k);
+-- Rows on their way to a function when a function beside it changes their type.
+create type wide as (a text, b int, n numeric);
+create function narrow() returns int language plpgsql as $$ begin execute 'alter type wide drop attribute a'; return 1; end $$;
+-- An exception undoes two changes.
+create type undone as (a int, b int);
+do $$ declare w undone[] := array[row(1, 2)::undone]; begin
+  begin execute 'alter type undone drop attribute b'; perform w; execute 'alter type undone add attribute c text'; perform w; raise exception 'x';
+  exception when others then null; end;
+  raise notice '%', w;
+end $$;
+-- A domain sees the row as its type is now.
+create type seen as (a int, b int);
+create domain seen_domain as seen check ((value).b < 100);
+do $$ declare v seen_domain := row(1, 2); begin execute 'alter type seen drop attribute a'; v.b := 900; raise notice 'no'; end $$;
+-- The last statement changes the type of a result.
+create type result_type as (a int, b int);
+create function change_result() returns int language plpgsql as $$ begin execute 'alter type result_type drop attribute a'; return 1; end $$;
+create function gives_result(out x result_type[]) language plpgsql as $$ begin x := array[row(1, 2)::result_type]; perform change_result(); end $$;
+do $$ declare r text; begin r := gives_result()::text; raise notice '%', r; end $$;

@@ -80,7 +80,7 @@ enum Step {
     Elements(Arc<Cast>),
     /// Field by field, into a row of this shape.
     Fields(Arc<RecordShape>, Vec<Cast>),
-    /// An anonymous row, field by field, into a row of this shape. The types of its fields are known when it is there.
+    /// An anonymous row, field by field, into a row of this shape. Its field types are known only when the value exists.
     Record(Arc<RecordShape>),
     /// Fits the value to the target's modifier.
     Length,
