@@ -283,7 +283,7 @@ pub fn may_hold_rows(variables: &[Variable], catalog: &CatalogView) -> bool {
     })
 }
 
-/// Adds the types of the rows in `value` that have names. What has a type with rows in it is not looked into: its type tells.
+/// Adds the types of the rows in `value` that have names. Arrays of such types are not looked into: their types tell.
 fn add_row_types(value: &Value, catalog: &CatalogView, types: &mut Vec<Oid>) {
     match value {
         Value::Record(record) if record.shape.type_oid == oids::RECORD => {
