@@ -1,6 +1,7 @@
 //! Chores of the workspace: `cargo xtask floors`, `cargo xtask links`.
 
 mod floors;
+mod inner_floors;
 mod links;
 
 use std::path::Path;
@@ -10,10 +11,15 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace's folder");
     let command = std::env::args().nth(1);
     let problems = match command.as_deref() {
-        Some("floors") => floors::check(root),
+        Some("floors") => floors::check(root).and_then(|mut problems| {
+            problems.extend(inner_floors::check(root)?);
+            Ok(problems)
+        }),
         Some("links") => links::check(root),
         _ => {
-            eprintln!("usage: cargo xtask floors    crates use only lower floors, as ARCHITECTURE.md says");
+            eprintln!(
+                "usage: cargo xtask floors    crates use only lower floors, as ARCHITECTURE.md says; modules, too, as their READMEs say"
+            );
             eprintln!(
                 "       cargo xtask links     every link, the names in links to code, every crate's README are there"
             );
