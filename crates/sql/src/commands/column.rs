@@ -133,8 +133,6 @@ fn with_attributes(ddl: &Ddl<'_>, constraints: &[Constraint]) -> Result<Vec<Cons
             ConstraintAttribute::NotDeferrable => ("NOT DEFERRABLE", !saw_deferrable),
             ConstraintAttribute::Deferred => ("INITIALLY DEFERRED", !saw_initially),
             ConstraintAttribute::Immediate => ("INITIALLY IMMEDIATE", !saw_initially),
-            ConstraintAttribute::Enforced => ("ENFORCED", true),
-            ConstraintAttribute::NotEnforced => ("NOT ENFORCED", true),
         };
         let target = out.last_mut().filter(|target| {
             matches!(
@@ -176,12 +174,6 @@ fn with_attributes(ddl: &Ddl<'_>, constraints: &[Constraint]) -> Result<Vec<Cons
                 target.deferrable = true;
             }
             ConstraintAttribute::Immediate => saw_initially = true,
-            ConstraintAttribute::Enforced => {}
-            ConstraintAttribute::NotEnforced => {
-                return Err(
-                    ddl.at(Error::unsupported("NOT ENFORCED constraints are not supported"), constraint.location)
-                );
-            }
         }
     }
     Ok(out)
@@ -233,10 +225,7 @@ fn read_constraint(
             *nullability = Some(true);
             new.counted = Some(Counted::Identity { always: *always, options: std::mem::take(options) });
         }
-        ConstraintKind::Generated { expr, stored } => {
-            if !*stored {
-                return Err(ddl.at(Error::unsupported("virtual generated columns are not supported"), location));
-            }
+        ConstraintKind::Generated(expr) => {
             if new.generated.is_some() {
                 return complaint("multiple generation clauses specified".to_owned());
             }

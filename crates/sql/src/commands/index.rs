@@ -538,7 +538,7 @@ fn check_reindex(ddl: &Ddl<'_>, reindex: &Reindex) -> Result<()> {
         if reindex.is_concurrent() && matches!(reindex.target, ReindexTarget::System(_)) {
             return Err(Error::unsupported("cannot reindex system catalogs concurrently"));
         }
-        if name.as_ref().is_some_and(|name| name.as_str() != ddl.state.database_name()) {
+        if name.as_str() != ddl.state.database_name() {
             return Err(Error::unsupported("can only reindex the currently open database"));
         }
     }

@@ -5,7 +5,7 @@
 
 use base::{Error, sqlstate};
 
-use crate::plpgsql::tokens;
+use super::tokens::tokens;
 
 /// The first number or parameter of `text` that has junk behind it, as PostgreSQL's error with its position.
 pub(crate) fn first_junk(text: &str, standard_conforming_strings: bool) -> Option<Error> {

@@ -13,16 +13,21 @@
 mod convert;
 mod errors;
 mod junk;
+mod later_words;
 mod normalize;
 mod parts;
 mod shim;
 mod split;
 mod thread;
+mod tokens;
 
 pub(crate) use errors::{if_readable, no_stack, too_deep};
 pub(crate) use junk::first_junk;
 pub use normalize::{Constant, normalize};
 pub(crate) use parts::{Checked, Parts, check};
+pub(crate) use tokens::{is_name, tokens};
+
+use std::borrow::Cow;
 
 use base::{Error, Result, sqlstate};
 use pg_query::protobuf;
@@ -91,7 +96,13 @@ pub fn parse_plpgsql_expression(text: &str, options: ParseOptions) -> Result<Vec
 
 /// Has the grammar of PL/pgSQL look at a whole CREATE FUNCTION statement, for its errors.
 pub(crate) fn check_plpgsql(text: &str) -> Result<()> {
-    on_large_stack(text, shim::check_plpgsql)
+    on_large_stack(text, |text| {
+        let marked = later_words::marked(text);
+        shim::check_plpgsql(&marked).map_err(|error| match marked {
+            Cow::Borrowed(_) => error,
+            Cow::Owned(ref marked) => later_words::unmarked_error(error, marked),
+        })
+    })
 }
 
 /// Parses a type's name with its modifiers.
@@ -155,11 +166,20 @@ fn run_here<R>(
     read: fn(&protobuf::ParseResult, &str) -> Result<R>,
 ) -> Result<R> {
     let junk = first_junk(text, options.standard_conforming_strings);
-    let parsed = shim::parse(text, mode, options.standard_conforming_strings, |bytes| {
-        let result = protobuf::ParseResult::decode(bytes)
+    let marked = later_words::marked(text);
+    let parsed = shim::parse(&marked, mode, options.standard_conforming_strings, |bytes| {
+        let bytes = match marked {
+            Cow::Borrowed(_) => Cow::Borrowed(bytes),
+            Cow::Owned(_) => Cow::Owned(later_words::unmarked(bytes)),
+        };
+        let result = protobuf::ParseResult::decode(&*bytes)
             .map_err(|error| Error::internal(format!("the parser's answer can't be read: {error}")))?;
         read(&result, text)
     });
+    let parsed = match marked {
+        Cow::Borrowed(_) => parsed,
+        Cow::Owned(ref marked) => parsed.map_err(|error| later_words::unmarked_error(error, marked)),
+    };
     let Some(junk) = junk else { return parsed };
     // What comes first in the text is what is told.
     match parsed {

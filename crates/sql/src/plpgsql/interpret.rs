@@ -556,7 +556,7 @@ pub(super) fn set_found(count: u64, frame: &mut Frame<'_>) {
 
 /// An error that a string constant raises when it gets the type of what it is assigned to: it points at the constant.
 fn pointing_at_constant(mut error: Error, expression: &Expression) -> Error {
-    let is_constant = matches!(super::tokens::tokens(&expression.text)[..], [_]) && expression.text.starts_with('\'');
+    let is_constant = matches!(crate::parser::tokens(&expression.text)[..], [_]) && expression.text.starts_with('\'');
     let is_of_text = error.sqlstate() == sqlstate::INVALID_TEXT_REPRESENTATION;
     if let (true, true, Some(assignment)) = (is_constant, is_of_text, &expression.assignment)
         && let Some(before) = assignment.strip_suffix(&*expression.text)
@@ -576,7 +576,7 @@ fn not_composite() -> Error {
 /// Whether an expression is the name of a variable and nothing else.
 fn is_variable(expression: &Expression) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '"' | '.');
-    super::tokens::is_name(&expression.text) && expression.text.chars().all(is_word)
+    crate::parser::is_name(&expression.text) && expression.text.chars().all(is_word)
 }
 
 /// What RETURN names.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 
-use super::tokens::{is_name, tokens};
 use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, StatementKind, Variable, VariableKind};
 use super::types_of::Declared;
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
+use crate::parser::{is_name, tokens};
 use crate::session::CatalogView;
 use crate::types::{SqlType, oids};
 

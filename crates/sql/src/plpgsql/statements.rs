@@ -3,11 +3,11 @@
 use base::{Error, Result, sqlstate};
 
 use super::parse::{Parser, folded, unquoted};
-use super::tokens::is_name;
 use super::tree::{
     Expression, Fetched, Raise, RowSource, Statement, StatementKind, Step, Subscript, Variable, VariableKind,
     find_label, find_variable,
 };
+use crate::parser::is_name;
 use crate::types::{SqlType, oids};
 
 /// How assignments and INTO name what they fill.

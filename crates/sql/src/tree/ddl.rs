@@ -61,8 +61,6 @@ pub struct ColumnDefinition {
     pub constraints: Vec<Constraint>,
     /// COLLATE
     pub collation: Option<QualifiedName>,
-    /// STORAGE
-    pub storage: Option<Name>,
     /// COMPRESSION
     pub compression: Option<Name>,
     /// USING, of ALTER COLUMN TYPE.
@@ -106,13 +104,8 @@ pub enum ConstraintKind {
         /// Options of the sequence.
         options: Vec<DefinitionElement>,
     },
-    /// GENERATED ALWAYS AS (...)
-    Generated {
-        /// The expression.
-        expr: Expr,
-        /// STORED was written (otherwise VIRTUAL, which PostgreSQL 15 lacks).
-        stored: bool,
-    },
+    /// GENERATED ALWAYS AS (...) STORED
+    Generated(Expr),
     /// CHECK
     Check(Expr),
     /// PRIMARY KEY
@@ -135,8 +128,6 @@ pub enum ConstraintAttribute {
     NotDeferrable,
     Deferred,
     Immediate,
-    Enforced,
-    NotEnforced,
 }
 
 /// PRIMARY KEY and UNIQUE
@@ -723,6 +714,6 @@ pub enum ReindexTarget {
     Index(QualifiedName),
     Table(QualifiedName),
     Schema(Name),
-    System(Option<Name>),
-    Database(Option<Name>),
+    System(Name),
+    Database(Name),
 }

@@ -78,8 +78,7 @@ pub fn as_read_now(state: &SessionState, text: String) -> String {
     }
     let mut read = String::with_capacity(text.len() + 8);
     let mut done = 0;
-    for (start, end) in crate::plpgsql::tokens(&text).into_iter().filter(|(start, _)| text[*start..].starts_with('\''))
-    {
+    for (start, end) in crate::parser::tokens(&text).into_iter().filter(|(start, _)| text[*start..].starts_with('\'')) {
         read.push_str(&text[done..start]);
         read.push_str(&text[start..end].replace('\\', "\\\\"));
         done = end;

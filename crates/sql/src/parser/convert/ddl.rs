@@ -1,6 +1,6 @@
 //! Statements that make, change and drop objects.
 
-use base::Result;
+use base::{Error, Result};
 use engine::catalog::{TriggerEnabled, TriggerTiming};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self as pb, Node};
@@ -21,12 +21,15 @@ use crate::tree::{
     TableElement, TransitionTable, TypeName, WhichTriggers,
 };
 
-impl Converter {
+impl Converter<'_> {
     pub(super) fn create_table(&mut self, create: &pb::CreateStmt) -> Result<CreateTable> {
         let elements = nodes(&create.table_elts)
             .map(|element| match element {
                 NodeEnum::ColumnDef(column) => self.column_definition(column).map(TableElement::Column),
-                NodeEnum::Constraint(constraint) => self.constraint(constraint).map(TableElement::Constraint),
+                NodeEnum::Constraint(constraint) => {
+                    self.refuse_later_named_constraint(constraint)?;
+                    self.constraint(constraint).map(TableElement::Constraint)
+                }
                 NodeEnum::TableLikeClause(like) => {
                     Ok(TableElement::Like { table: required_range_var(&like.relation)?, options: like.options })
                 }
@@ -59,12 +62,14 @@ impl Converter {
 
     fn column_definition(&mut self, column: &pb::ColumnDef) -> Result<ColumnDefinition> {
         let collation = collation_of(&column.coll_clause)?;
+        if !column.storage_name.is_empty() {
+            return Err(self.later_syntax("storage", column.location));
+        }
         Ok(ColumnDefinition {
             name: Name::new(&column.colname),
             type_name: column.type_name.as_ref().map(|name| self.type_name(name)).transpose()?,
             constraints: self.constraints(&column.constraints)?,
             collation,
-            storage: optional(&column.storage_name),
             compression: optional(&column.compression),
             using: self.optional_expr(&column.raw_default)?,
             location: column.location,
@@ -82,6 +87,7 @@ impl Converter {
 
     fn constraint(&mut self, constraint: &pb::Constraint) -> Result<Constraint> {
         use pb::ConstrType as Type;
+        self.refuse_later_constraint(constraint)?;
         let kind = match constraint.contype() {
             Type::ConstrNull => ConstraintKind::Null,
             Type::ConstrNotnull => ConstraintKind::NotNull,
@@ -90,10 +96,7 @@ impl Converter {
                 always: constraint.generated_when == "a",
                 options: self.definitions(&constraint.options)?,
             },
-            Type::ConstrGenerated => ConstraintKind::Generated {
-                expr: self.required_expr(&constraint.raw_expr)?,
-                stored: constraint.generated_kind != "v",
-            },
+            Type::ConstrGenerated => ConstraintKind::Generated(self.required_expr(&constraint.raw_expr)?),
             Type::ConstrCheck => ConstraintKind::Check(self.required_expr(&constraint.raw_expr)?),
             Type::ConstrPrimary => ConstraintKind::PrimaryKey(self.key_constraint(constraint)?),
             Type::ConstrUnique => ConstraintKind::Unique(self.key_constraint(constraint)?),
@@ -114,9 +117,9 @@ impl Converter {
             Type::ConstrAttrNotDeferrable => ConstraintKind::Attribute(ConstraintAttribute::NotDeferrable),
             Type::ConstrAttrDeferred => ConstraintKind::Attribute(ConstraintAttribute::Deferred),
             Type::ConstrAttrImmediate => ConstraintKind::Attribute(ConstraintAttribute::Immediate),
-            Type::ConstrAttrEnforced => ConstraintKind::Attribute(ConstraintAttribute::Enforced),
-            Type::ConstrAttrNotEnforced => ConstraintKind::Attribute(ConstraintAttribute::NotEnforced),
-            Type::Undefined => return Err(unexpected("Constraint")),
+            Type::ConstrAttrEnforced | Type::ConstrAttrNotEnforced | Type::Undefined => {
+                return Err(unexpected("Constraint"));
+            }
         };
         Ok(Constraint {
             name: optional(&constraint.conname),
@@ -328,7 +331,10 @@ impl Converter {
             "O" => AlterDomainAction::SetNotNull,
             "N" => AlterDomainAction::DropNotNull,
             "C" => match required(&alter.def)? {
-                NodeEnum::Constraint(constraint) => AlterDomainAction::AddConstraint(self.constraint(constraint)?),
+                NodeEnum::Constraint(constraint) => {
+                    self.refuse_later_named_constraint(constraint)?;
+                    AlterDomainAction::AddConstraint(self.constraint(constraint)?)
+                }
                 other => return Err(unexpected(&kind_of(other))),
             },
             "X" => AlterDomainAction::DropConstraint {
@@ -538,7 +544,7 @@ impl Converter {
                 number: command.num,
                 target: match node(&command.def) {
                     Some(NodeEnum::Integer(target)) => target.ival,
-                    _ => -1,
+                    _ => return Err(self.later_syntax("default", -1)),
                 },
             },
             Type::AtSetStorage => AlterTableAction::SetStorage { column: name(), method: word_of(command) },
@@ -555,10 +561,22 @@ impl Converter {
             Type::AtSetIdentity => AlterTableAction::SetIdentity { column: name(), options: self.options_of(command)? },
             Type::AtDropIdentity => AlterTableAction::DropIdentity { column: name(), if_exists },
             Type::AtAddConstraint => match required(&command.def)? {
-                NodeEnum::Constraint(constraint) => AlterTableAction::AddConstraint(self.constraint(constraint)?),
+                NodeEnum::Constraint(constraint) => {
+                    self.refuse_later_named_constraint(constraint)?;
+                    AlterTableAction::AddConstraint(self.constraint(constraint)?)
+                }
                 other => return Err(unexpected(&kind_of(other))),
             },
             Type::AtAlterConstraint => match required(&command.def)? {
+                NodeEnum::AtalterConstraint(constraint)
+                    if constraint.alter_enforceability || constraint.alter_inheritability =>
+                {
+                    return Err(if constraint.noinherit {
+                        Error::unsupported("FOREIGN KEY constraints cannot be marked NO INHERIT")
+                    } else {
+                        self.later_syntax("inherit", -1)
+                    });
+                }
                 NodeEnum::AtalterConstraint(constraint) => AlterTableAction::AlterConstraint {
                     name: Name::new(&constraint.conname),
                     deferrable: constraint.deferrable,
@@ -623,6 +641,7 @@ impl Converter {
             Type::AtAttachPartition | Type::AtDetachPartition | Type::AtDetachPartitionFinalize => {
                 AlterTableAction::Unsupported("partitioned tables are not supported")
             }
+            Type::AtSetExpression => return Err(self.later_syntax("expression", -1)),
             _ => AlterTableAction::Unsupported("this form of ALTER TABLE is not supported"),
         })
     }
@@ -633,8 +652,10 @@ impl Converter {
             Type::ReindexObjectIndex => ReindexTarget::Index(required_range_var(&reindex.relation)?),
             Type::ReindexObjectTable => ReindexTarget::Table(required_range_var(&reindex.relation)?),
             Type::ReindexObjectSchema => ReindexTarget::Schema(Name::new(&reindex.name)),
-            Type::ReindexObjectSystem => ReindexTarget::System(optional(&reindex.name)),
-            _ => ReindexTarget::Database(optional(&reindex.name)),
+            // The name of the database may be left out in later versions.
+            _ if reindex.name.is_empty() => return Err(self.later_syntax(";", -1)),
+            Type::ReindexObjectSystem => ReindexTarget::System(Name::new(&reindex.name)),
+            _ => ReindexTarget::Database(Name::new(&reindex.name)),
         };
         Ok(Reindex { target, options: self.definitions(&reindex.params)? })
     }

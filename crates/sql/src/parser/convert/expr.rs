@@ -14,7 +14,7 @@ use crate::tree::{
     TypeName,
 };
 
-impl Converter {
+impl Converter<'_> {
     pub(super) fn expr(&mut self, node: &NodeEnum) -> Result<Expr> {
         self.nested(|converter| converter.expr_inner(node))
     }
@@ -60,6 +60,10 @@ impl Converter {
                 match input.kind {
                     ExprKind::Default if self.has_default_arguments => {
                         (ExprKind::DefaultArgument(type_name), cast.location)
+                    }
+                    // `type $1`, which the library takes as well as `type 'text'`.
+                    ExprKind::Parameter(number) if cast.location < 0 => {
+                        return Err(self.later_syntax(&format!("${number}"), input.location));
                     }
                     _ => (ExprKind::Cast { input, type_name }, cast.location),
                 }
@@ -132,18 +136,6 @@ impl Converter {
             NodeEnum::GroupingFunc(grouping) => (ExprKind::Unsupported("GROUPING is not supported"), grouping.location),
             NodeEnum::XmlExpr(xml) => (ExprKind::Unsupported("XML is not supported"), xml.location),
             NodeEnum::XmlSerialize(xml) => (ExprKind::Unsupported("XML is not supported"), xml.location),
-            NodeEnum::JsonIsPredicate(_)
-            | NodeEnum::JsonFuncExpr(_)
-            | NodeEnum::JsonParseExpr(_)
-            | NodeEnum::JsonScalarExpr(_)
-            | NodeEnum::JsonSerializeExpr(_)
-            | NodeEnum::JsonObjectConstructor(_)
-            | NodeEnum::JsonArrayConstructor(_)
-            | NodeEnum::JsonArrayQueryConstructor(_)
-            | NodeEnum::JsonObjectAgg(_)
-            | NodeEnum::JsonArrayAgg(_)
-            | NodeEnum::JsonExpr(_) => (ExprKind::Unsupported("SQL/JSON is not supported"), -1),
-            NodeEnum::MergeSupportFunc(_) => (ExprKind::Unsupported("MERGE is not supported"), -1),
             // Settings' values and the like are bare values.
             NodeEnum::Integer(value) => (ExprKind::Literal(Literal::Integer(value.ival)), -1),
             NodeEnum::Float(value) => (ExprKind::Literal(Literal::Number(value.fval.clone())), -1),
@@ -229,8 +221,14 @@ impl Converter {
             Some(window) => Some(self.window(window)?),
             None => None,
         };
+        let sql_syntax = call.funcformat() == pb::CoercionForm::CoerceSqlSyntax;
+        let name = qualified(names(&call.funcname), call.location)?;
+        // AT LOCAL.
+        if sql_syntax && name.name.as_str() == "timezone" && call.args.len() == 1 {
+            return Err(self.later_syntax("local", call.location));
+        }
         Ok(FunctionCall {
-            name: qualified(names(&call.funcname), call.location)?,
+            name,
             arguments: self.exprs(&call.args)?,
             order: self.sort_by(&call.agg_order)?,
             filter: self.optional_expr(&call.agg_filter)?,
@@ -239,7 +237,7 @@ impl Converter {
             star: call.agg_star,
             distinct: call.agg_distinct,
             variadic: call.func_variadic,
-            sql_syntax: call.funcformat() == pb::CoercionForm::CoerceSqlSyntax,
+            sql_syntax,
             location: call.location,
         })
     }

@@ -2,6 +2,7 @@
 
 mod ddl;
 mod expr;
+mod later;
 mod query;
 mod statement;
 mod utility;
@@ -15,15 +16,19 @@ use crate::tree::{Expr, Location, Name, ParsedStatement, QualifiedName, Query, Q
 
 /// All statements of a text, which may be nested up to `depth_max`.
 pub(super) fn statements(result: &pb::ParseResult, text: &str, depth_max: u32) -> Result<Vec<ParsedStatement>> {
-    convert(result, text, || Converter { depth_max, ..Converter::default() })
+    convert(result, text, || Converter { depth_max, ..Converter::of(text) })
 }
 
 /// All statements of a text that was written to be stored: default arguments have a form there.
 pub(super) fn stored_statements(result: &pb::ParseResult, text: &str) -> Result<Vec<ParsedStatement>> {
-    convert(result, text, || Converter { has_default_arguments: true, ..Converter::default() })
+    convert(result, text, || Converter { has_default_arguments: true, ..Converter::of(text) })
 }
 
-fn convert(result: &pb::ParseResult, text: &str, converter: impl Fn() -> Converter) -> Result<Vec<ParsedStatement>> {
+fn convert<'t>(
+    result: &pb::ParseResult,
+    text: &'t str,
+    converter: impl Fn() -> Converter<'t>,
+) -> Result<Vec<ParsedStatement>> {
     let mut statements = Vec::with_capacity(result.stmts.len());
     for raw in &result.stmts {
         let Some(node) = node(&raw.stmt) else { continue };
@@ -39,7 +44,7 @@ fn convert(result: &pb::ParseResult, text: &str, converter: impl Fn() -> Convert
 /// The type name that a text in that mode holds.
 pub(super) fn type_name_only(result: &pb::ParseResult) -> Result<TypeName> {
     match result.stmts.first().and_then(|raw| node(&raw.stmt)) {
-        Some(NodeEnum::TypeName(name)) => Converter::default().type_name(name),
+        Some(NodeEnum::TypeName(name)) => Converter::of("").type_name(name),
         _ => Err(unexpected("type name")),
     }
 }
@@ -65,7 +70,9 @@ pub(super) fn sole_expression(mut statements: Vec<ParsedStatement>) -> Option<Ex
 }
 
 /// Converts one statement, counting how deep it is nested.
-struct Converter {
+struct Converter<'t> {
+    /// What locations point into.
+    text: &'t str,
     depth: u32,
     deepest: u32,
     depth_max: u32,
@@ -73,13 +80,11 @@ struct Converter {
     has_default_arguments: bool,
 }
 
-impl Default for Converter {
-    fn default() -> Converter {
-        Converter { depth: 0, deepest: 0, depth_max: STORED_DEPTH_MAX, has_default_arguments: false }
+impl<'t> Converter<'t> {
+    fn of(text: &'t str) -> Converter<'t> {
+        Converter { text, depth: 0, deepest: 0, depth_max: STORED_DEPTH_MAX, has_default_arguments: false }
     }
-}
 
-impl Converter {
     /// Runs `inner` one level deeper: 54001 if that is too deep.
     fn nested<R>(&mut self, inner: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.depth += 1;

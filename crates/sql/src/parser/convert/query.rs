@@ -13,7 +13,7 @@ use crate::tree::{
     SetOperator, SortBy, SortDirection, TablePersistence, TableReference, Target, Update, WindowDefinition, With,
 };
 
-impl Converter {
+impl Converter<'_> {
     pub(super) fn query(&mut self, select: &pb::SelectStmt) -> Result<Query> {
         self.nested(|converter| converter.query_inner(select))
     }
@@ -312,7 +312,11 @@ impl Converter {
     }
 
     fn returning(&mut self, clause: &Option<pb::ReturningClause>) -> Result<Vec<Target>> {
-        clause.as_ref().map_or(Ok(Vec::new()), |clause| self.targets(&clause.exprs))
+        let Some(clause) = clause else { return Ok(Vec::new()) };
+        if let Some(NodeEnum::ReturningOption(option)) = nodes(&clause.options).next() {
+            return Err(self.later_syntax("with", option.location));
+        }
+        self.targets(&clause.exprs)
     }
 
     fn assigned_column(&mut self, target: &pb::ResTarget) -> Result<InsertColumn> {

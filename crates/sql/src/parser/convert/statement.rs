@@ -7,7 +7,7 @@ use pg_query::protobuf as pb;
 use super::{Converter, kind_of, names, optional, required_range_var, unexpected};
 use crate::tree::{Discard, Execute, LockTable, Name, Prepare, Statement, Truncate};
 
-impl Converter {
+impl Converter<'_> {
     /// Converts a statement of any kind.
     pub(super) fn statement(&mut self, node: &NodeEnum) -> Result<Statement> {
         self.nested(|converter| converter.statement_inner(node))
@@ -101,7 +101,10 @@ impl Converter {
                 Statement::DropRole { roles: super::utility::roles(&drop.roles), if_exists: drop.missing_ok }
             }
             NodeEnum::GrantStmt(grant) => Statement::Grant(Box::new(self.grant(grant)?)),
-            NodeEnum::GrantRoleStmt(grant) => Statement::GrantRole(super::ddl::grant_role(grant)),
+            NodeEnum::GrantRoleStmt(grant) => {
+                self.refuse_later_grant(grant)?;
+                Statement::GrantRole(super::ddl::grant_role(grant))
+            }
             NodeEnum::AlterDefaultPrivilegesStmt(alter) => {
                 let grant = alter.action.as_ref().ok_or_else(|| unexpected("no action"))?;
                 let grant = self.grant(grant)?;

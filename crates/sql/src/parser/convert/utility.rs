@@ -20,7 +20,7 @@ mod cursor_option {
     pub(super) const HOLD: i32 = 0x0020;
 }
 
-impl Converter {
+impl Converter<'_> {
     pub(super) fn transaction(&mut self, transaction: &pb::TransactionStmt) -> Result<Transaction> {
         use pb::TransactionStmtKind as Kind;
         let savepoint = || Name::new(&transaction.savepoint_name);
@@ -108,6 +108,9 @@ impl Converter {
         let mut tables = Vec::with_capacity(vacuum.rels.len());
         for relation in nodes(&vacuum.rels) {
             let NodeEnum::VacuumRelation(relation) = relation else { return Err(unexpected(&kind_of(relation))) };
+            if let Some(only) = relation.relation.as_ref().filter(|relation| !relation.inh) {
+                return Err(self.later_syntax("only", only.location));
+            }
             let name = relation.relation.as_ref().map(range_var).ok_or_else(|| unexpected("no relation"))?;
             tables.push((name, names(&relation.va_cols)));
         }
