@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{FunctionDef, Volatility};
+use rustc_hash::FxHashMap;
+use sync::Mutex;
 
 use crate::binder::{self, VariableNames};
 use crate::executor::{self, Run};
-use crate::parser;
+use crate::parser::{self, ParseOptions};
 use crate::plan::{Command, StatementKind};
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, Nested, RelationLocks, SessionState};
-use crate::tree::{ExprKind, Name, QueryBody, Statement};
+use crate::session::{CatalogView, Nested, Planned, RelationLocks, SessionState};
+use crate::tree::{ExprKind, Name, ParsedStatement, QueryBody, Statement};
 use crate::types::{
     self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
     type_shape,
@@ -81,7 +83,7 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
         return Ok(());
     }
     let names = Parameters(function);
-    let environment = Environment::new(state, view).with_variables(&names);
+    let environment = Environment::new(state, view).with_variables(Some(&names));
     let mut columns = None;
     for tree in &statements {
         let mut parameters = binder::Parameters::fixed(input_types(function));
@@ -237,6 +239,66 @@ pub(crate) fn check_columns(
     Ok(())
 }
 
+/// Bodies that a session keeps from call to call.
+#[derive(Default)]
+pub(crate) struct Bodies(FxHashMap<Oid, Arc<Body>>);
+
+/// More bodies are not kept.
+const BODIES_MAX: usize = 256;
+
+/// A body in parsed form, with the plans of its statements.
+struct Body {
+    /// The definition it was made from.
+    function: Arc<FunctionDef>,
+    options: ParseOptions,
+    statements: Vec<KeptStatement>,
+}
+
+struct KeptStatement {
+    tree: ParsedStatement,
+    plan: Mutex<Option<Arc<Planned>>>,
+}
+
+impl Body {
+    fn of(function: &Arc<FunctionDef>, state: &SessionState) -> Result<Arc<Body>> {
+        let options = state.parse_options();
+        let known = state.sql_bodies.borrow().0.get(&function.oid).cloned();
+        if let Some(body) = known
+            && body.options == options
+            && (Arc::ptr_eq(&body.function, function) || body.function == *function)
+        {
+            return Ok(body);
+        }
+        let statements = parser::parse(&function.body, options)?;
+        let statements = statements.into_iter().map(|tree| KeptStatement { tree, plan: Mutex::default() }).collect();
+        let body = Arc::new(Body { function: Arc::clone(function), options, statements });
+        let bodies = &mut state.sql_bodies.borrow_mut().0;
+        if bodies.len() >= BODIES_MAX {
+            bodies.clear();
+        }
+        bodies.insert(function.oid, Arc::clone(&body));
+        Ok(body)
+    }
+}
+
+impl KeptStatement {
+    /// The plan, made by `plan` unless one is kept that is still good.
+    fn planned(
+        &self,
+        run: &Run<'_, '_>,
+        plan: impl FnOnce(&Run<'_, '_>) -> Result<Arc<Planned>>,
+    ) -> Result<Arc<Planned>> {
+        // Taken out first: planning may call the function.
+        let known = self.plan.lock().clone();
+        if let Some(planned) = known.filter(|planned| run.state.is_good(planned)) {
+            return Ok(planned);
+        }
+        let planned = plan(run)?;
+        *self.plan.lock() = Some(Arc::clone(&planned));
+        Ok(planned)
+    }
+}
+
 /// Runs the body: the values of the last statement's rows; only of the first, if `only_first`.
 ///
 /// # Errors
@@ -269,12 +331,13 @@ fn run_here(
         }
         error.context(format!("SQL function \"{}\" during startup", function.name))
     };
-    let statements = parser::parse(&function.body, run.state.parse_options()).map_err(at_startup)?;
+    let body = Body::of(function, run.state).map_err(at_startup)?;
     let types = input_types(function);
     let names = Parameters(function);
     let mut values = Vec::new();
-    let count = statements.len();
-    for (number, tree) in statements.iter().enumerate() {
+    let count = body.statements.len();
+    for (number, kept) in body.statements.iter().enumerate() {
+        let tree = &kept.tree;
         let in_context = |error: Error| {
             // It may leave thousands of calls, one after the other.
             sync::let_others_run();
@@ -282,10 +345,12 @@ fn run_here(
         };
         let mut locks = RelationLocks::default();
         let planned = loop {
-            let environment = Environment::new(run.state, &run.catalog).with_variables(&names);
-            let planned = environment
-                .planned(&function.body, &tree.statement, crate::binder::Parameters::fixed(types.clone()))
-                .map_err(at_startup)?;
+            run.refresh_catalog();
+            let planned = kept.planned(run, |run| {
+                let environment = Environment::new(run.state, &run.catalog).with_variables(Some(&names));
+                environment.planned(&function.body, &tree.statement, binder::Parameters::fixed(types.clone()))
+            });
+            let planned = planned.map_err(at_startup)?;
             if planned.statement.lacks_arbiter {
                 return Err(at_startup(crate::plan::no_arbiter()));
             }
@@ -293,7 +358,6 @@ fn run_here(
             if is_utility || locks.take(run.state, &planned).map_err(in_context)? {
                 break planned;
             }
-            run.catalog = run.state.catalog();
         };
         if function.volatility != Volatility::Volatile {
             refuse_change(&planned.statement, function.returns_set).map_err(at_startup)?;

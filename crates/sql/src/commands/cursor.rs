@@ -643,10 +643,7 @@ fn plan_of_cursor(
     let statement = Statement::Select(Box::new(declare.query.clone()));
     Nested::locked(state, || {
         // Its rows tell where they come from.
-        let mut environment = Environment::new(state, &state.catalog()).with_row_places(true);
-        if let Some(variables) = variables {
-            environment = environment.with_variables(variables);
-        }
+        let environment = Environment::new(state, &state.catalog()).with_row_places(true).with_variables(variables);
         let types = bound.statement.parameters.clone();
         environment.planned(text, &statement, Parameters::fixed(types))
     })

@@ -14,7 +14,7 @@ use engine::{LockMode, Table, WaitPolicy};
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
 use super::volatility::volatility;
-use crate::binder::{BindContext, DefinitionUse, definition_expression, definition_type, named_type};
+use crate::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
 use crate::catalogs::{DATABASE_OID, class};
 use crate::client::{Client, Severity};
@@ -41,6 +41,8 @@ pub(super) struct Ddl<'a> {
     pub text: &'a Arc<str>,
     /// Where notices go.
     pub client: &'a mut dyn Client,
+    /// Names of the arguments of the function that runs the statement.
+    pub variables: Option<&'a dyn VariableNames>,
     /// Whether what is called may end the transaction.
     pub may_end_transaction: bool,
     /// The table that the statement creates, fills or changes. Functions that it calls may not change this table.
@@ -53,7 +55,16 @@ pub(super) struct Ddl<'a> {
 
 impl<'a> Ddl<'a> {
     pub fn new(state: &'a SessionState, text: &'a Arc<str>, client: &'a mut dyn Client) -> Ddl<'a> {
-        Ddl { state, text, client, may_end_transaction: false, target: None, needed: RefCell::default(), checked: None }
+        Ddl {
+            state,
+            text,
+            client,
+            variables: None,
+            may_end_transaction: false,
+            target: None,
+            needed: RefCell::default(),
+            checked: None,
+        }
     }
 
     /// The engine's session.

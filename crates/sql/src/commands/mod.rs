@@ -100,7 +100,7 @@ pub fn run(
         Statement::DeclareCursor(declare) => cursor::declare_on_top(session, declare, planned, text, parameters),
         Statement::Fetch(fetch) => cursor::fetch_on_top(session, fetch, client),
         Statement::ClosePortal(name) => cursor::close_on_top(session, name.as_deref()),
-        Statement::Explain(explain) => explain::run(session.state(), explain, planned, text, parameters, client),
+        Statement::Explain(explain) => explain::run(session.state(), explain, planned, text, parameters, None, client),
         Statement::Listen(channel) => listen(session.state(), channel),
         Statement::Unlisten(channel) => unlisten(session.state(), channel.as_deref()),
         Statement::Notify { channel, payload } => notify(session.state(), channel, payload),
@@ -140,7 +140,7 @@ pub fn run_nested(
         Statement::Show(name) => variables::show(state, name),
         Statement::Checkpoint => maintenance::checkpoint(state),
         Statement::Vacuum(analyze) => maintenance::analyze(state, analyze, client),
-        Statement::Explain(explain) => explain::run(state, explain, planned, text, parameters, client),
+        Statement::Explain(explain) => explain::run(state, explain, planned, text, parameters, variables, client),
         Statement::Listen(channel) => listen(state, channel),
         Statement::Unlisten(channel) => unlisten(state, channel.as_deref()),
         Statement::SetConstraints { constraints, deferred } => {
@@ -155,6 +155,7 @@ pub fn run_nested(
         Statement::ClosePortal(name) => cursor::close(state, name.as_deref()),
         _ => {
             let mut ddl = ddl::Ddl::new(state, text, client);
+            ddl.variables = variables;
             ddl.may_end_transaction = state.may_end_transaction.take();
             define(&mut ddl, statement, planned, parameters)
         }

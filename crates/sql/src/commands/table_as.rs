@@ -12,7 +12,7 @@ use super::create_table::{already_there, check_tablespace, plain_table, set_opti
 use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
 use super::stored_query::lock_relations_of;
-use super::{plan_inner, prepared, view};
+use super::{prepared, view};
 use crate::binder::{self, Parameters};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, UtilityOutput, quote_identifier};
@@ -139,7 +139,8 @@ fn planned_source(
     (types, values): (&[SqlType], &[Value]),
 ) -> Result<(Arc<Planned>, Vec<Value>)> {
     let Statement::Execute(execute) = &create.source else {
-        let planned = Nested::locked(ddl.state, || plan_inner(ddl.state, ddl.text, &create.source, types))?;
+        let planned =
+            Nested::locked(ddl.state, || environment(ddl).planned(ddl.text, &create.source, declared(types)))?;
         return Ok((planned, values.to_vec()));
     };
     let mut locks = RelationLocks::default();
@@ -151,11 +152,19 @@ fn planned_source(
     }
 }
 
+/// What the query is bound and planned in: it may name the arguments of the function that runs the statement.
+fn environment<'d>(ddl: &'d Ddl<'_>) -> Environment<'d> {
+    Environment::new(ddl.state, &ddl.view()).with_variables(ddl.variables)
+}
+
+fn declared(types: &[SqlType]) -> Parameters {
+    Parameters::declared(&types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>())
+}
+
 /// The columns of a query that is not planned.
 fn columns_of_query(ddl: &Ddl<'_>, source: &Statement, parameters: &[SqlType]) -> Result<Vec<(String, SqlType)>> {
-    let types: Vec<Oid> = parameters.iter().map(|sql_type| sql_type.oid).collect();
-    let mut parameters = Parameters::declared(&types);
-    let bound = Environment::new(ddl.state, &ddl.view())
+    let mut parameters = declared(parameters);
+    let bound = environment(ddl)
         .with_context(ddl.text, |context| binder::bind(source, context, &mut parameters))?
         .ok_or_else(|| Error::internal("a query was not bound"))?;
     ddl.state.require_schemas(&bound.access)?;

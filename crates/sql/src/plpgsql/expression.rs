@@ -231,7 +231,7 @@ fn plan_tree(
 ) -> Result<ExpressionPlan> {
     let names = Names::new(frame, expression);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
-    let mut environment = environment(frame, run.state, expression.is_cursor).with_variables(&names);
+    let mut environment = environment(frame, run.state, expression.is_cursor).with_variables(Some(&names));
     if let Some(values) = values {
         environment = environment.with_parameter_values(values);
     }
@@ -602,7 +602,7 @@ pub fn bind_call(
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let view = run.state.catalog();
     let trimmed = crate::commands::without_outputs(run.state, call);
-    let environment = Environment::new(run.state, &view).with_variables(&names);
+    let environment = Environment::new(run.state, &view).with_variables(Some(&names));
     let bind = |call: &crate::tree::FunctionCall| {
         environment.with_rights(&expression.text, |context| {
             crate::binder::procedure_call(context, call, &mut Parameters::fixed(types.clone()))

@@ -99,8 +99,8 @@ impl<'a> Environment<'a> {
 
     /// With names of a function's variables.
     #[must_use]
-    pub fn with_variables(mut self, variables: &'a dyn VariableNames) -> Environment<'a> {
-        self.variables = Some(variables);
+    pub fn with_variables(mut self, variables: Option<&'a dyn VariableNames>) -> Environment<'a> {
+        self.variables = variables;
         self
     }
 

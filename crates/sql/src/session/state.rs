@@ -134,6 +134,8 @@ pub struct SessionState {
     pub(crate) on_commit: RefCell<Vec<(Oid, crate::tree::OnCommit)>>,
     /// Functions compiled by this session.
     pub(crate) functions: RefCell<FxHashMap<Oid, Arc<crate::plpgsql::Compiled>>>,
+    /// Bodies of functions in SQL, with plans.
+    pub(crate) sql_bodies: RefCell<crate::sql_function::Bodies>,
 }
 
 /// How much was to happen at the commit, and which cursors and snapshots there were, when a subtransaction began.
@@ -279,6 +281,7 @@ impl SessionState {
             captured: RefCell::new(None),
             on_commit: RefCell::default(),
             functions: RefCell::default(),
+            sql_bodies: RefCell::default(),
         })
     }
 

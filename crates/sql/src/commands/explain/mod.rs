@@ -11,7 +11,7 @@ use base::{Error, Result, sqlstate};
 use engine::PageMeter;
 
 use super::prepared;
-use crate::binder::Parameters;
+use crate::binder::{Parameters, VariableNames};
 use crate::client::Client;
 use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
 use crate::parser::{character_position, no_stack};
@@ -68,11 +68,15 @@ pub fn run(
     bound: &Planned,
     source: &Arc<str>,
     parameters: &[Value],
+    variables: Option<&dyn VariableNames>,
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
     let options = read_options(explain, source)?;
     let types = &bound.statement.parameters;
     let planning = Instant::now();
+    let plan_for = |statement: &Statement| -> Result<_> {
+        Ok((plan_for(state, source, statement, types, parameters, variables)?, parameters.to_vec()))
+    };
     let mut plan = || -> Result<_> {
         Ok(match &explain.statement {
             Statement::Execute(execute) => prepared::plan_of_execute(state, source, execute, client)?,
@@ -80,13 +84,10 @@ pub fn run(
                 if options.analyze {
                     return Err(Error::unsupported("EXPLAIN ANALYZE of this kind of statement is not supported"));
                 }
-                (plan_for(state, source, &create.source, types, parameters)?, parameters.to_vec())
+                plan_for(&create.source)?
             }
-            Statement::DeclareCursor(declare) => {
-                let query = Statement::Select(Box::new(declare.query.clone()));
-                (plan_for(state, source, &query, types, parameters)?, parameters.to_vec())
-            }
-            statement => (plan_for(state, source, statement, types, parameters)?, parameters.to_vec()),
+            Statement::DeclareCursor(declare) => plan_for(&Statement::Select(Box::new(declare.query.clone())))?,
+            statement => plan_for(statement)?,
         })
     };
     let mut locks = RelationLocks::default();
@@ -142,10 +143,11 @@ fn plan_for(
     statement: &Statement,
     types: &[SqlType],
     values: &[Value],
+    variables: Option<&dyn VariableNames>,
 ) -> Result<Arc<Planned>> {
     let view = state.catalog();
     let types = types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
-    let environment = Environment::new(state, &view).with_parameter_values(values);
+    let environment = Environment::new(state, &view).with_parameter_values(values).with_variables(variables);
     environment.planned(text, statement, Parameters::declared(&types))
 }
 
