@@ -64,6 +64,40 @@ fn statements_end_beside_sessions_that_make_and_drop_temporary_tables() {
     server.stop();
 }
 
+/// The rights of a SECURITY DEFINER function are its owner's, and never the caller's, even if the owner is dropped while the statement runs.
+#[test]
+fn a_function_of_a_dropped_owner_has_no_rights_of_its_caller() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &["synchronous_commit=off"]);
+    let mut holder = server.connect();
+    let languages =
+        [("sql", "select count(*) from pg_authid"), ("plpgsql", "begin return (select count(*) from pg_authid); end")];
+    for (language, body) in languages {
+        holder
+            .batch_execute(&format!(
+                "create role maker; create schema made; grant usage, create on schema made to maker; set role maker;
+                 create function made.f() returns bigint language {language} security definer set check_function_bodies = off as $${body}$$;
+                 reset role; select pg_advisory_lock(1)"
+            ))
+            .unwrap();
+        let mut caller = server.connect();
+        let called = std::thread::spawn(move || {
+            caller.query("select (select count(*) from pg_advisory_lock(1)), made.f()", &[]).map(|rows| rows.len())
+        });
+        let waits = "select 1 from pg_locks where locktype = 'advisory' and not granted";
+        while holder.query(waits, &[]).unwrap().is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        holder
+            .batch_execute("reassign owned by maker to postgres; drop owned by maker; drop role maker; select pg_advisory_unlock(1)")
+            .unwrap();
+        let error = called.join().unwrap().unwrap_err();
+        assert_eq!(error.as_db_error().unwrap().message(), "permission denied for table pg_authid", "{language}");
+        holder.batch_execute("drop schema made cascade").unwrap();
+    }
+    server.stop();
+}
+
 #[test]
 fn stored_expressions_keep_calling_the_same_function() {
     let folder = tempfile::tempdir().unwrap();

@@ -430,7 +430,10 @@ fn call(
     if trigger.function.oid == SUPPRESS_REDUNDANT_UPDATES {
         return suppress_redundant_update(call);
     }
-    call_trigger(run, &trigger.function, &call)
+    // It may have got another body or owner since the statement was planned, or the call was queued.
+    let catalog = run.state.engine_catalog();
+    let function = catalog.function(trigger.function.oid).unwrap_or(&trigger.function);
+    call_trigger(run, function, &call)
 }
 
 impl QueuedCall {
@@ -447,8 +450,13 @@ impl QueuedCall {
         def.deferrable && said.unwrap_or(def.initially_deferred)
     }
 
-    /// Makes the call; what it returns is of no interest.
+    /// Makes the call, unless the trigger has been dropped since; what it returns is of no interest.
     pub fn make(&self, run: &mut Run<'_, '_>) -> Result<()> {
+        let catalog = run.state.engine_catalog();
+        let is_this = |def: &TriggerDef| def.oid == self.trigger.def.oid;
+        if !catalog.table(self.table()).is_some_and(|table| table.triggers.iter().any(is_this)) {
+            return Ok(());
+        }
         if self.end.as_ref().is_some_and(|end| !end.is_last()) {
             return Ok(());
         }

@@ -521,7 +521,7 @@ pub fn show(state: &SessionState, name: &str) -> Result<String> {
         Ok(Id::TransactionDeferrable) => {
             Ok(if super::transaction::characteristics(state).deferrable { "on" } else { "off" }.to_owned())
         }
-        Ok(Id::IsSuperuser) => Ok(if state.is_superuser() { "on" } else { "off" }.to_owned()),
+        Ok(Id::IsSuperuser) => Ok(if state.session_acting().is_superuser { "on" } else { "off" }.to_owned()),
         Ok(Id::SessionAuthorization) => Ok(state.session_role().name.clone()),
         Ok(id @ (Id::TcpKeepalivesIdle | Id::TcpKeepalivesInterval | Id::TcpKeepalivesCount | Id::TcpUserTimeout)) => {
             Ok(super::tcp::shown(state, id))

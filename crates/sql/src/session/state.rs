@@ -90,7 +90,7 @@ pub struct SessionState {
     /// The role that the session starts as, if its start-up options or what is kept for its role name one.
     start_role: Cell<Option<Oid>>,
     /// The role whose rights count for the while.
-    lent_role: Cell<Option<Arc<ActingRole>>>,
+    lent_role: Cell<Option<LentRole>>,
     is_role_lent: Cell<bool>,
     /// How many times over rights are lent, also those that the session has anyway.
     lent_depth: Cell<u32>,
@@ -652,9 +652,7 @@ impl SessionState {
         if self.acting_role().oid == role {
             return work();
         }
-        let acting = self.engine_catalog().role(role).map(|role| Arc::new(ActingRole::of(role)));
-        let Some(acting) = acting else { return work() };
-        let before = self.lent_role.replace(Some(acting));
+        let before = self.lent_role.replace(Some(self.lendable(role)));
         self.is_role_lent.set(true);
         let result = work();
         self.is_role_lent.set(before.is_some());
@@ -662,8 +660,28 @@ impl SessionState {
         result
     }
 
+    /// A role as it is now. One that has been dropped has the rights of nobody, and never those of the caller.
+    fn lendable(&self, role: Oid) -> LentRole {
+        let catalog = self.engine_catalog();
+        let gone =
+            || ActingRole { oid: role, name: format!("unknown (OID={role})"), is_superuser: false, exists: false };
+        let acting = catalog.role(role).map_or_else(gone, ActingRole::of);
+        LentRole { acting: Arc::new(acting), catalog_version: catalog.version() }
+    }
+
+    /// The role whose rights are lent for a while. It may have lost some since.
+    fn lent(&self) -> Option<Arc<ActingRole>> {
+        let mut lent = self.lent_role.take();
+        if let Some(outdated) = lent.as_ref().filter(|lent| !self.is_catalog_version(lent.catalog_version)) {
+            lent = Some(self.lendable(outdated.acting.oid));
+        }
+        let acting = lent.as_ref().map(|lent| Arc::clone(&lent.acting));
+        self.lent_role.set(lent);
+        acting
+    }
+
     /// The acting role, rights lent for a while aside.
-    fn session_acting(&self) -> Arc<ActingRole> {
+    pub(super) fn session_acting(&self) -> Arc<ActingRole> {
         let lent = self.lent_role.take();
         let roles = self.roles();
         self.lent_role.set(lent);
@@ -682,11 +700,9 @@ impl SessionState {
             Some((.., roles)) => roles.clone(),
             None => self.find_roles(),
         };
-        let lent = self.lent_role.take();
-        if let Some(lent) = &lent {
-            roles.acting = Arc::clone(lent);
+        if let Some(lent) = self.lent() {
+            roles.acting = lent;
         }
-        self.lent_role.set(lent);
         roles
     }
 
@@ -811,6 +827,12 @@ impl ActingRole {
         }
         Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("invalid role OID: {}", self.oid)))
     }
+}
+
+/// A role whose rights are lent, as it was under a version of the catalog.
+struct LentRole {
+    acting: Arc<ActingRole>,
+    catalog_version: u64,
 }
 
 #[derive(Clone)]

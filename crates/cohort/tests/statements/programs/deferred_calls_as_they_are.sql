@@ -1,0 +1,53 @@
+-- Deferred triggers call their functions as they are at the end, and dropped ones not at all; lent rights end when they are taken away.
+create table dca (a int);
+create function dca_f() returns trigger language plpgsql as $$ begin raise notice 'old %', new; return new; end $$;
+create constraint trigger dca_t after insert or update on dca deferrable initially deferred for each row execute function dca_f();
+begin;
+insert into dca values (1);
+drop trigger dca_t on dca;
+commit;
+create constraint trigger dca_t after insert or update on dca deferrable initially deferred for each row execute function dca_f();
+begin;
+insert into dca values (2);
+create or replace function dca_f() returns trigger language plpgsql as $$ begin raise notice 'new % %', new, current_user; return new; end $$;
+commit;
+create role dca_r;
+grant create on schema public to dca_r;
+begin;
+insert into dca values (3);
+alter function dca_f() security definer;
+alter function dca_f() owner to dca_r;
+commit;
+begin;
+insert into dca values (4);
+savepoint s;
+drop function dca_f() cascade;
+set constraints all immediate;
+rollback to s;
+set constraints all immediate;
+commit;
+begin;
+insert into dca values (5);
+drop function dca_f() cascade;
+commit;
+table dca;
+drop table dca;
+create role dca_s superuser;
+create function dca_g() returns text language plpgsql security definer as $$
+declare r text;
+begin
+    r := (select count(*) > 0 from pg_authid)::text || current_setting('is_superuser');
+    alter role dca_s nosuperuser;
+    begin
+        r := r || (select count(*) > 0 from pg_authid)::text;
+    exception when others then r := r || sqlerrm;
+    end;
+    return r || current_setting('is_superuser');
+end $$;
+alter function dca_g() owner to dca_s;
+select dca_g();
+select dca_g();
+select current_setting('is_superuser');
+drop function dca_g();
+revoke create on schema public from dca_r;
+drop role dca_r, dca_s;
