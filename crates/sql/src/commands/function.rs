@@ -146,6 +146,9 @@ fn arguments(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Vec<ArgumentD
             None if had_default && mode.is_input() => {
                 return Err(invalid("input parameters after one with a default value must also have defaults"));
             }
+            None if had_default && create.is_procedure && mode == ArgumentMode::Out => {
+                return Err(invalid("procedure OUT parameters cannot appear after one with a default value"));
+            }
             None => None,
         };
         made.push(ArgumentDef { name: parameter.name.as_ref().map(ToString::to_string), type_oid, mode, default });
@@ -347,12 +350,28 @@ fn body_of(option: &DefinitionElement) -> Result<String> {
     }
 }
 
-/// What can be known of a body before it runs, unless `check_function_bodies` is off.
-fn check_body(ddl: &Ddl<'_>, function: &FunctionDef) -> Result<()> {
-    let checks = ddl.state.settings.borrow().show("check_function_bodies").is_none_or(|value| value != "off");
+/// What can be known of a body before it runs, unless `check_function_bodies` is off. It is checked under the settings that its SET clauses
+/// give it.
+fn check_body(ddl: &mut Ddl<'_>, function: &FunctionDef) -> Result<()> {
+    let state = ddl.state;
+    let checks = state.settings.borrow().show("check_function_bodies").is_none_or(|value| value != "off");
     if !checks {
         return Ok(());
     }
+    if function.settings.is_empty() {
+        return check_text(ddl, function);
+    }
+    state.settings.borrow_mut().push_level();
+    let local = base::settings::Change::Local;
+    let mut settings = function.settings.iter();
+    let checked = settings
+        .try_for_each(|(name, value)| crate::session::settings::set(state, name, value, local, ddl.client))
+        .and_then(|()| check_text(ddl, function));
+    state.roll_back_settings();
+    checked
+}
+
+fn check_text(ddl: &Ddl<'_>, function: &FunctionDef) -> Result<()> {
     match function.language.as_str() {
         "plpgsql" => {
             let warnings = crate::plpgsql::check(function, &ddl.view())?;

@@ -6,7 +6,7 @@ use engine::catalog::{BOOTSTRAP_ROLE, Object};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl};
 use super::dependencies::{Node, drop_all};
-use super::{default_privileges, grant, rename};
+use super::{default_privileges, grant, ownership, rename};
 use crate::catalogs::DATABASE_OID;
 use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::UtilityOutput;
@@ -18,6 +18,9 @@ pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -
     let new = member(ddl, new_role, "reassign")?;
     for role in roles {
         for oid in hold_owned(ddl, &[role], CHANGE_LOCK)? {
+            if matches!(ddl.catalog().object(oid), Some(Object::Schema(_))) {
+                ownership::require_create_in_database(ddl)?;
+            }
             rename::set_owner(ddl, oid, new)?;
         }
     }

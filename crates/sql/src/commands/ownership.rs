@@ -137,8 +137,8 @@ fn superuser_only(what: &str) -> Result<()> {
     Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
 }
 
-/// 42501 for who may not make schemas in the database.
-fn require_create_in_database(ddl: &Ddl<'_>) -> Result<()> {
+/// 42501 for a role that may not make schemas in the database.
+pub(super) fn require_create_in_database(ddl: &Ddl<'_>) -> Result<()> {
     let catalog = ddl.catalog();
     match Subject::find(&catalog, DATABASE_OID) {
         Some(database) => database.require(&catalog, ddl.owner(), Privileges::CREATE),
