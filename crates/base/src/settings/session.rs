@@ -78,6 +78,7 @@ impl SessionSettings {
     pub fn set(&mut self, name: &str, text: &str, change: Change, is_superuser: bool) -> Result<Option<Id>> {
         let (name, value, id) = self.checked(name, Some(text), is_superuser, false)?;
         let value = value.expect("a text was given");
+        self.make_known(&name);
         match change {
             Change::Session => {
                 self.local.remove(&name);
@@ -97,6 +98,7 @@ impl SessionSettings {
     /// As [`SessionSettings::set`].
     pub fn reset(&mut self, name: &str, change: Change, is_superuser: bool) -> Result<Option<Id>> {
         let (name, _, id) = self.checked(name, None, is_superuser, false)?;
+        self.make_known(&name);
         if change == Change::Local {
             let value = self.start.get(&name).cloned().or_else(|| id.map(|id| self.server.get(id)));
             self.local.insert(name, value.unwrap_or_else(|| Value::Text(Arc::from(""))));
@@ -106,6 +108,13 @@ impl SessionSettings {
         }
         self.generation += 1;
         Ok(id)
+    }
+
+    /// A custom name stays known until the session ends: without a value of its own it is an empty text.
+    fn make_known(&mut self, name: &Name) {
+        if name.is_err() {
+            self.start.entry(name.clone()).or_insert_with(|| Value::Text(Arc::from("")));
+        }
     }
 
     /// `RESET ALL`: everything but what describes the session itself.
