@@ -326,6 +326,11 @@ fn compared(text: &str, expected: &Outcome, found: &Outcome) -> Result<(), Wrong
     if is_in_cursor && expected.error.as_deref().is_some_and(|error| error.contains("query-specified return row")) {
         return Ok(());
     }
+    // PostgreSQL keeps the type that a variable had when an expression was planned. Cohort plans it again.
+    let is_kept = |error: &str| error.contains("does not match that when preparing the plan");
+    if expected.error.as_deref().is_some_and(is_kept) && found.code() == "P0001" && text.starts_with("do ") {
+        return Ok(());
+    }
     // A block of code shows what it has found by the message.
     let shows_otherwise = expected.code() == "P0001" && expected.error != found.error;
     let kind = if expected.code() != found.code() || shows_otherwise {

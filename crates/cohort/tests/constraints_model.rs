@@ -230,6 +230,11 @@ impl Run {
             let has_internal_error = found.lines().any(|line| line.starts_with("ERROR XX"));
             return if has_internal_error { difference("answers", expected, found) } else { Ok(()) };
         }
+        // PostgreSQL makes an index anew, and comes upon rows that were let in while constraints were suspended. Cohort leaves the index as it is.
+        if expected.contains("could not create unique index") && self.declarations.is_suspended && !is_error(&found) {
+            self.is_over = true;
+            return Ok(());
+        }
         let has_failed = is_error(&expected);
         let rest = match expected.lines().last() {
             Some("ready, idle") => Rest::Idle,

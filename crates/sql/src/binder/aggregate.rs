@@ -13,13 +13,16 @@ use crate::plan::{
 use crate::tree::Location;
 use base::Error;
 
-/// Whether two bound expressions are the same computation.
+/// Whether two bound expressions are the same computation with a result of the same type.
 pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
+    if left.sql_type.oid != right.sql_type.oid {
+        return false;
+    }
     let all = |left: &[Expr], right: &[Expr]| {
         left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
     };
     match (&left.kind, &right.kind) {
-        (ExprKind::Constant(a), ExprKind::Constant(b)) => a == b && left.sql_type.oid == right.sql_type.oid,
+        (ExprKind::Constant(a), ExprKind::Constant(b)) => a == b,
         (ExprKind::Parameter(a), ExprKind::Parameter(b)) => a == b,
         (ExprKind::Column(a), ExprKind::Column(b)) => a == b,
         (ExprKind::Outer(a), ExprKind::Outer(b)) => a == b,

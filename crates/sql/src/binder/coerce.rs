@@ -395,6 +395,15 @@ impl Binder<'_, '_> {
         })
     }
 
+    /// The same for an expression where it stands.
+    pub(super) fn settle_in_place(&mut self, expr: &mut Expr, location: Location) -> Result<()> {
+        if expr.sql_type.oid == oids::UNKNOWN {
+            let unsettled = std::mem::replace(expr, Expr::null(SqlType::UNKNOWN));
+            *expr = self.settle(unsettled, location)?;
+        }
+        Ok(())
+    }
+
     /// A value stored in a column: 42804 with the hint about a cast.
     pub(super) fn coerce_for_column(
         &mut self,

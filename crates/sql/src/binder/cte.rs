@@ -7,7 +7,7 @@ use super::scope::{CteState, VisibleCte};
 use super::{Binder, Change, Cte, FromItem, Query, RelationKind};
 use crate::plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
 use crate::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
-use crate::types::SqlType;
+use crate::types::{self, SqlType};
 
 impl Binder<'_, '_> {
     /// Binds WITH into the innermost scope, where its names become visible one after the other.
@@ -234,13 +234,13 @@ impl Binder<'_, '_> {
     ) -> Result<()> {
         for (index, (_, wanted)) in columns.iter().enumerate() {
             let found = recursive.output().nth(index).expect("the numbers of columns are equal").expr.sql_type;
-            if found.oid == crate::types::oids::UNKNOWN {
-                self.settle_output(recursive, index, *wanted, "UNION", cte.location)?;
-                continue;
-            }
             let common = self.common_type("UNION", &[*wanted, found], &[cte.location, cte.location])?;
-            if common.oid != wanted.oid {
-                let (anchor, overall) = (self.type_name(wanted.oid), self.type_name(common.oid));
+            // A length is common if both have it; a literal has none.
+            let typmod = if found == *wanted { wanted.typmod } else { -1 };
+            let common = SqlType { typmod, ..common };
+            if common != *wanted {
+                let shown = |sql_type| types::format_type(self.context.lookup, sql_type);
+                let (anchor, overall) = (shown(*wanted), shown(common));
                 let message = format!(
                     "recursive query \"{}\" column {} has type {anchor} in non-recursive term but type {overall} overall",
                     cte.name,

@@ -86,8 +86,8 @@ impl Binder<'_, '_> {
         self.nested(|binder| match item {
             tree::FromItem::Table(table) => binder.from_table(table),
             tree::FromItem::Subquery { query, lateral, alias } => binder.from_subquery(query, *lateral, alias.as_ref()),
-            tree::FromItem::Function { calls, ordinality, rows_from, alias, columns, location, .. } => {
-                binder.from_functions(calls, *ordinality, *rows_from, alias.as_ref(), columns, *location)
+            tree::FromItem::Function { calls, ordinality, alias, columns, location, .. } => {
+                binder.from_functions(calls, *ordinality, alias.as_ref(), columns, *location)
             }
             tree::FromItem::Join(join) => binder.from_join(join),
             tree::FromItem::Unsupported(what, location) => Err(binder.unsupported(*what, *location)),
@@ -393,7 +393,6 @@ impl Binder<'_, '_> {
         &mut self,
         calls: &[(tree::Expr, Vec<ColumnDefinitionItem>)],
         ordinality: bool,
-        rows_from: bool,
         alias: Option<&Alias>,
         definitions: &[ColumnDefinitionItem],
         location: Location,
@@ -410,7 +409,7 @@ impl Binder<'_, '_> {
         let scope = self.scope();
         let before = (scope.place, std::mem::replace(&mut scope.lateral_active, true));
         scope.place = Place::FromFunction;
-        let bound = self.bind_functions(calls, rows_from, alias, definitions, location);
+        let bound = self.bind_functions(calls, alias, definitions, location);
         (self.scope().place, self.scope().lateral_active) = before;
         let (calls, mut columns, first_name) = bound?;
         let scope = self.view_scope();
@@ -471,7 +470,6 @@ impl Binder<'_, '_> {
     fn bind_functions(
         &mut self,
         written: &[(tree::Expr, Vec<ColumnDefinitionItem>)],
-        rows_from: bool,
         alias: Option<&Alias>,
         definitions: &[ColumnDefinitionItem],
         location: Location,
@@ -496,17 +494,11 @@ impl Binder<'_, '_> {
             } else {
                 vec![(**call).clone()]
             };
+            let side_by_side = written.len() > 1 || parts.len() > 1;
             for part in parts {
                 let name = part.name.name.clone();
                 let mut bound = self.from_function(&part)?;
-                let own = self.function_columns(
-                    &mut bound,
-                    &name,
-                    alias,
-                    definitions,
-                    rows_from || written.len() > 1,
-                    location,
-                )?;
+                let own = self.function_columns(&mut bound, &name, alias, definitions, side_by_side, location)?;
                 columns.extend(own);
                 calls.push(bound);
                 first_name.get_or_insert(name);

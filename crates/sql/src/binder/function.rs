@@ -643,11 +643,20 @@ impl Binder<'_, '_> {
             }
         } else {
             for sort in &call.order {
-                let bound = self.settled_expr(&sort.expr)?;
+                let bound = self.expr(&sort.expr)?;
+                for (argument, written) in arguments.iter_mut().zip(&call.arguments) {
+                    if super::aggregate::same(argument, &bound) {
+                        self.settle_in_place(argument, written.start())?;
+                    }
+                }
+                let bound = self.settle(bound, sort.expr.start())?;
                 order.push(self.sort_key(bound, sort)?);
             }
         }
         if call.distinct {
+            for (argument, written) in arguments.iter_mut().zip(&call.arguments) {
+                self.settle_in_place(argument, written.start())?;
+            }
             for (argument, written) in arguments.iter().zip(&call.arguments) {
                 self.require_equality(argument.sql_type, written.location)?;
             }

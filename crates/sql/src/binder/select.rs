@@ -143,10 +143,9 @@ impl Binder<'_, '_> {
         Ok(items)
     }
 
-    fn settle_target(&mut self, target: &mut TargetEntry, location: i32) -> Result<()> {
+    pub(super) fn settle_target(&mut self, target: &mut TargetEntry, location: i32) -> Result<()> {
         if target.expr.sql_type.oid == oids::UNKNOWN {
-            let expr = std::mem::replace(&mut target.expr, Expr::null(SqlType::UNKNOWN));
-            target.expr = self.settle(expr, location)?;
+            self.settle_in_place(&mut target.expr, location)?;
             target.column.sql_type = target.expr.sql_type;
         }
         Ok(())

@@ -50,6 +50,8 @@ impl Binder<'_, '_> {
                     Some(operator) => (operator.schema.as_deref(), operator.name.as_str()),
                     None => (None, "="),
                 };
+                // Its errors come before those of the left side.
+                let query = self.inner_query(&subquery.query)?;
                 let left = match &left.kind {
                     tree::ExprKind::Row { fields, .. } => self.spread_exprs(fields)?,
                     _ => match self.expr(left)? {
@@ -58,7 +60,6 @@ impl Binder<'_, '_> {
                         left => vec![left],
                     },
                 };
-                let query = self.inner_query(&subquery.query)?;
                 let quantifier = if *all { Quantifier::All } else { Quantifier::Any };
                 self.quantified_subquery(schema, name, quantifier, left, query, (location, location))
             }
@@ -118,8 +119,8 @@ impl Binder<'_, '_> {
         subquery: &tree::Subquery,
         (location, place): (Location, Location),
     ) -> Result<Expr> {
-        let left = self.spread_exprs(fields)?;
         let query = self.inner_query(&subquery.query)?;
+        let left = self.spread_exprs(fields)?;
         let (schema, name) = (operator.schema.as_deref(), &operator.name);
         self.quantified_subquery(schema, name, Quantifier::Only, left, query, (location, place))
     }

@@ -10,7 +10,7 @@ use crate::plan::{Expr, ExprKind, OutputColumn, SortKey};
 use crate::tree::{
     self, ExprKind as Tree, Indirection, Literal, Name, SessionFunction, SortBy, SortDirection, SubqueryKind, Target,
 };
-use crate::types::{SqlType, oids};
+use crate::types::SqlType;
 
 impl Binder<'_, '_> {
     /// A select or RETURNING list.
@@ -83,12 +83,7 @@ impl Binder<'_, '_> {
     /// Literals and parameters without a type become text.
     pub(super) fn settle_targets(&mut self, targets: &mut [TargetEntry], written: &[Target]) -> Result<()> {
         for (index, target) in targets.iter_mut().enumerate() {
-            if target.expr.sql_type.oid == oids::UNKNOWN {
-                let location = written.get(index).map_or(-1, |target| target.expr.start());
-                let expr = std::mem::replace(&mut target.expr, Expr::null(SqlType::UNKNOWN));
-                target.expr = self.settle(expr, location)?;
-                target.column.sql_type = target.expr.sql_type;
-            }
+            self.settle_target(target, written.get(index).map_or(-1, |target| target.expr.start()))?;
         }
         Ok(())
     }

@@ -385,8 +385,8 @@ pub(super) fn add_constraint(
     let index_oid = index.oid;
     ddl.create(index)?;
     ddl.replace(def)?;
-    validate::not_null(ddl, table, &now_not_null)?;
-    build(ddl, table, index_oid)
+    build(ddl, table, index_oid)?;
+    validate::not_null(ddl, table, &now_not_null)
 }
 
 /// 42P16 if the table has a primary key.

@@ -15,25 +15,58 @@ use crate::privileges::{Privileges, Subject};
 use crate::session::{SessionState, SqlSession, UtilityOutput};
 use crate::tree::{LockTable, Name, QualifiedName, Truncate, Vacuum};
 
-/// VACUUM and ANALYZE.
-pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
-    let mut options = VacuumOptions::default();
-    let (mut analyze, mut verbose) = (!vacuum.is_vacuum, false);
+/// What the options of VACUUM and ANALYZE ask for.
+#[derive(Default)]
+struct ReadOptions {
+    options: VacuumOptions,
+    analyze: bool,
+    verbose: bool,
+}
+
+/// Reads the options. FREEZE, PARALLEL and what FULL does besides are checked and ask for nothing: rows are frozen in any case.
+fn read_options(vacuum: &Vacuum) -> Result<ReadOptions> {
+    let syntax = |message: String| Error::new(sqlstate::SYNTAX_ERROR, message);
+    let mut read = ReadOptions { analyze: !vacuum.is_vacuum, ..ReadOptions::default() };
+    let (mut full, mut skips_no_page, mut toast, mut workers) = (false, false, true, 0);
     for element in &vacuum.options {
-        let is_on = element.boolean().unwrap_or(true);
-        match element.name.as_str() {
-            "analyze" => analyze = is_on,
-            "verbose" => verbose = is_on,
-            "skip_locked" => options.skip_locked = is_on,
-            "truncate" => options.keep_tail = !is_on,
-            // Rows are frozen in any case.
-            "freeze" | "full" | "disable_page_skipping" | "index_cleanup" | "process_toast" | "parallel" => {}
-            other => {
-                let what = if vacuum.is_vacuum { "VACUUM" } else { "ANALYZE" };
-                return Err(Error::new(sqlstate::SYNTAX_ERROR, format!("unrecognized {what} option \"{other}\"")));
+        let name = element.name.as_str();
+        let boolean = || element.boolean().ok_or_else(|| syntax(format!("{name} requires a Boolean value")));
+        match name {
+            "verbose" => read.verbose = boolean()?,
+            "skip_locked" => read.options.skip_locked = boolean()?,
+            other if !vacuum.is_vacuum => return Err(syntax(format!("unrecognized ANALYZE option \"{other}\""))),
+            "analyze" => read.analyze = boolean()?,
+            "truncate" => read.options.keep_tail = !boolean()?,
+            "full" => full = boolean()?,
+            "disable_page_skipping" => skips_no_page = boolean()?,
+            "process_toast" => toast = boolean()?,
+            "freeze" => drop(boolean()?),
+            "index_cleanup" if element.text().is_some_and(|text| text.eq_ignore_ascii_case("auto")) => {}
+            "index_cleanup" => drop(boolean()?),
+            "parallel" => {
+                let missing = || syntax("parallel option requires a value between 0 and 1024".to_owned());
+                let text = element.text().ok_or_else(missing)?;
+                workers = text.parse::<i64>().map_err(|_| syntax("parallel requires an integer value".to_owned()))?;
+                if !(0..=1024).contains(&workers) {
+                    return Err(syntax("parallel workers for vacuum must be between 0 and 1024".to_owned()));
+                }
             }
+            other => return Err(syntax(format!("unrecognized VACUUM option \"{other}\""))),
         }
     }
+    match () {
+        () if full && workers > 0 => Err(Error::unsupported("VACUUM FULL cannot be performed in parallel")),
+        () if full && skips_no_page => {
+            Err(Error::unsupported("VACUUM option DISABLE_PAGE_SKIPPING cannot be used with FULL"))
+        }
+        () if full && !toast => Err(Error::unsupported("PROCESS_TOAST required with VACUUM FULL")),
+        () => Ok(read),
+    }
+}
+
+/// VACUUM and ANALYZE.
+pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
+    let ReadOptions { options, analyze, verbose } = read_options(vacuum)?;
     if !analyze && vacuum.tables.iter().any(|(_, columns)| !columns.is_empty()) {
         return Err(Error::unsupported("ANALYZE option must be specified when a column list is provided"));
     }

@@ -40,6 +40,9 @@ pub(super) fn create_from(
     let into = &create.into;
     let tag = if create.materialized_view { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
     let (schema, persistence) = ddl.creation_schema(&into.table, into.persistence)?;
+    if create.materialized_view && persistence == Persistence::Unlogged {
+        return Err(Error::unsupported("materialized views cannot be unlogged"));
+    }
     if into.on_commit != OnCommit::PreserveRows && persistence != Persistence::Temporary {
         return Err(Error::new(sqlstate::INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables"));
     }

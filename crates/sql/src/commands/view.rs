@@ -48,6 +48,10 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
         }
         (schema, persistence) = (temporary::schema(ddl)?, Persistence::Temporary);
     }
+    if persistence == Persistence::Unlogged {
+        let message = "views cannot be unlogged because they do not have storage";
+        return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+    }
     let mut view = TableDef::new(ddl.allocate_oid(), schema, create.name.name.as_str(), ddl.owner());
     view.kind = RelationKind::View;
     view.persistence = persistence;

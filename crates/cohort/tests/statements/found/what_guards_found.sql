@@ -99,3 +99,26 @@ select p, (p).y, pg_typeof(p) from nullif_made;
 create view nullif_view as select nullif(row(1, v)::nullif_pair, p) as p from nullif_rows;
 select pg_get_viewdef('nullif_view'), p from nullif_view;
 drop view nullif_view; drop table nullif_made, nullif_rows; drop type nullif_pair;
+-- Columns of one name that differ in their type alone.
+select oid::regproc, oid::regprocedure from pg_proc where proname = 'now' order by oid;
+select oid::regproc, oid::regproc from pg_proc where proname = 'now' order by oid;
+select oid::regproc, oid from pg_proc where proname = 'now' order by oid::regprocedure;
+select 'a'::varchar as x, 'a'::text as x order by x;
+select relname::text as t, relname::varchar as t from pg_class where relname = 'pg_class' order by t;
+select relname::varchar from pg_class where relname = 'pg_class' group by relname::text;
+select relname::text from pg_class where relname = 'pg_class' group by relname::text;
+select distinct on (relname::varchar) relname::text from pg_class where relname = 'pg_class' order by relname::text;
+-- Errors of a subquery come before those of what it is compared with.
+prepare wgf as select ($1 ->> 'a')::varchar = any (select 'a'::varchar where (select 'x'::text));
+prepare wgf as select ($1 ->> 'a') in (select nothing);
+prepare wgf as select (1, $1 + 'a'::date + now()) = (select 1, nothing);
+prepare wgf as select $1 = any (select $1::int);
+execute wgf(1);
+select parameter_types from pg_prepared_statements where name = 'wgf';
+-- A new primary key finds equal rows before NULLs.
+create table wgf_keys (id int);
+insert into wgf_keys values (null), (4), (4);
+alter table wgf_keys add primary key (id);
+delete from wgf_keys where id = 4;
+alter table wgf_keys add primary key (id);
+drop table wgf_keys;

@@ -4,7 +4,9 @@ use super::query::{Writer, alias_text};
 use crate::binder;
 use crate::plan;
 use crate::session::quote_identifier;
-use crate::tree::{Alias, ColumnDefinitionItem, FromItem, Join, JoinType, Name, Query, QueryBody, TableReference};
+use crate::tree::{
+    Alias, ColumnDefinitionItem, ExprKind, FromItem, Join, JoinType, Name, Query, QueryBody, TableReference,
+};
 
 impl<'a> Writer<'a> {
     pub(super) fn from_item(&mut self, item: &FromItem) {
@@ -91,7 +93,15 @@ impl<'a> Writer<'a> {
                 None => {
                     let places = self.places_of(bound.iter().flat_map(|bound| &bound.arguments));
                     let before = std::mem::replace(&mut self.places, places);
-                    self.expr(call);
+                    match &call.kind {
+                        // PostgreSQL shows the calls as the standard's UNNEST.
+                        ExprKind::Function(unnest) if calls.len() == 1 && bound.len() > 1 => {
+                            self.push("UNNEST(");
+                            self.exprs(&unnest.arguments);
+                            self.push(")");
+                        }
+                        _ => self.expr(call),
+                    }
                     self.places = before;
                 }
             }

@@ -10,7 +10,7 @@ use super::{ANYBODY, Bodies, Found, boolean, integer, oid, relation, relation_na
 use crate::catalogs;
 use crate::commands::deparse::{self, StoredAs};
 use crate::executor::Run;
-use crate::session::quote_identifier;
+use crate::session::{quote_identifier, split_names};
 use crate::types::{Value, format_type_name};
 
 pub(super) const FUNCTIONS: Bodies = &[
@@ -282,12 +282,26 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         text.push('\n');
     }
     for (name, value) in &def.settings {
-        let _ = writeln!(text, " SET {} TO {}", quote_identifier(name), crate::types::reg_types::quote_literal(value));
+        // Quoted as a whole, a list of names would be one name.
+        let is_list = LISTS_OF_NAMES.contains(&name.as_str());
+        let names = if is_list { split_names(value) } else { vec![value.clone()] };
+        let quoted: Vec<String> = names.iter().map(|name| crate::types::reg_types::quote_literal(name)).collect();
+        let _ = writeln!(text, " SET {} TO {}", quote_identifier(name), quoted.join(", "));
     }
     let quote = dollar_quote(&def.body, if def.is_procedure() { "procedure" } else { "function" });
     let _ = writeln!(text, "AS {quote}{}{quote}", def.body);
     Ok(text.into())
 }
+
+/// Settings whose values are lists of names.
+const LISTS_OF_NAMES: [&str; 6] = [
+    "local_preload_libraries",
+    "search_path",
+    "session_preload_libraries",
+    "shared_preload_libraries",
+    "temp_tablespaces",
+    "unix_socket_directories",
+];
 
 /// Whether a relation is a table or the like, for those who ask for columns.
 pub(super) fn table_of(run: &Run<'_, '_>, oid: Oid) -> Option<Arc<TableDef>> {
