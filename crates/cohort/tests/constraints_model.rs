@@ -152,7 +152,15 @@ fn forgiven(answer: &str) -> String {
 fn is_same_failure(step: &Step, expected: &str, found: &str) -> bool {
     let is_missing = |answer: &str| answer.contains(" 42703: column ") || answer.contains(" 42703 column ");
     let has_no_field = expected.contains("has no field") && is_error(found);
+    // Of several rows, PostgreSQL computes all values before it looks for defaults; and checks that rows have queued wait for the statement's
+    // end there, even if a trigger says SET CONSTRAINTS.
+    let is_violation = |answer: &str| answer.contains("ERROR 23");
+    let has_rows = step.text.starts_with("insert into") && step.text.contains("), (");
+    // Which of several rows comes first depends on the plan.
+    let is_joined = step.text.starts_with("update ") && step.text.contains(" from ");
     has_no_field
+        || has_rows && is_violation(expected) && is_violation(found)
+        || is_joined && is_violation(expected) && without_detail(expected) == without_detail(found)
         || is_missing(expected) && is_missing(found)
         || step.text.starts_with("copy ") && is_error(expected) && is_error(found)
 }

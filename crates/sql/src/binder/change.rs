@@ -14,7 +14,7 @@ use crate::plan::{Assignment, CursorName, Expr, ExprKind, Target};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
 use crate::types::functions::session::NEXT_VALUE_OF_IDENTITY;
-use crate::types::{self, SqlType, oids};
+use crate::types::{self, SqlType, TypeKind, oids};
 
 impl Binder<'_, '_> {
     pub(super) fn insert(&mut self, insert: &tree::Insert) -> Result<Query> {
@@ -162,7 +162,15 @@ impl Binder<'_, '_> {
             };
         };
         let expr = crate::parser::parse_expression(text)?;
-        self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, Some(sql_type), Place::ColumnDefault))
+        let kind = types::type_shape(self.context.lookup, sql_type.oid).map(|shape| shape.kind);
+        self.with_foreign_text(|binder| match kind {
+            // A domain's default is a value of the type below it.
+            Some(TypeKind::Domain(base)) if column.default.is_none() => {
+                let value = binder.scalar_in_empty_scope(&expr, Some(base), Place::ColumnDefault)?;
+                binder.coerce_for_column(value, sql_type, &column.name, -1)
+            }
+            _ => binder.scalar_in_empty_scope(&expr, Some(sql_type), Place::ColumnDefault),
+        })
     }
 
     /// The full row whose columns are defaults but for those given.

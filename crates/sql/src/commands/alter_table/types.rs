@@ -88,7 +88,7 @@ pub(super) fn change(
         })?;
     }
     readers.check(ddl, &old.name)?;
-    constraint::check_foreign_keys_again(ddl, oid, place)
+    constraint::check_foreign_keys_again(ddl, oid, place, keeps_bytes)
 }
 
 /// The new value over an old row.
