@@ -27,8 +27,6 @@ pub use normalize::{Constant, normalize};
 pub(crate) use parts::{Checked, Parts, check};
 pub(crate) use tokens::{is_name, tokens};
 
-use std::borrow::Cow;
-
 use base::{Error, Result, sqlstate};
 use pg_query::protobuf;
 use prost::Message;
@@ -96,12 +94,11 @@ pub fn parse_plpgsql_expression(text: &str, options: ParseOptions) -> Result<Vec
 
 /// Has the grammar of PL/pgSQL look at a whole CREATE FUNCTION statement, for its errors.
 pub(crate) fn check_plpgsql(text: &str) -> Result<()> {
-    on_large_stack(text, |text| {
-        let marked = later_words::marked(text);
-        shim::check_plpgsql(&marked).map_err(|error| match marked {
-            Cow::Borrowed(_) => error,
-            Cow::Owned(ref marked) => later_words::unmarked_error(error, marked),
-        })
+    on_large_stack(text, |text| match shim::check_plpgsql(text) {
+        Err(error) if is_syntax_error(&error) && later_words::has_words(text) => {
+            later_words::check_with_names(text, shim::check_plpgsql)
+        }
+        checked => checked,
     })
 }
 
@@ -166,19 +163,19 @@ fn run_here<R>(
     read: fn(&protobuf::ParseResult, &str) -> Result<R>,
 ) -> Result<R> {
     let junk = first_junk(text, options.standard_conforming_strings);
-    let marked = later_words::marked(text);
-    let parsed = shim::parse(&marked, mode, options.standard_conforming_strings, |bytes| {
-        let bytes = match marked {
-            Cow::Borrowed(_) => Cow::Borrowed(bytes),
-            Cow::Owned(_) => Cow::Owned(later_words::unmarked(bytes)),
-        };
-        let result = protobuf::ParseResult::decode(&*bytes)
-            .map_err(|error| Error::internal(format!("the parser's answer can't be read: {error}")))?;
-        read(&result, text)
-    });
-    let parsed = match marked {
-        Cow::Borrowed(_) => parsed,
-        Cow::Owned(ref marked) => parsed.map_err(|error| later_words::unmarked_error(error, marked)),
+    let is_plain = options.standard_conforming_strings || !text.contains('\\');
+    let parse = |text: &str| shim::parse(text, mode, options.standard_conforming_strings, |bytes| Ok(bytes.to_vec()));
+    let read_as_names = || {
+        let tree = later_words::read_as_names(text, parse)?;
+        read(&decode(&tree)?, text)
+    };
+    let parsed = if is_plain && later_words::may_have_hidden_syntax(text) {
+        read_as_names()
+    } else {
+        match shim::parse(text, mode, options.standard_conforming_strings, |bytes| read(&decode(bytes)?, text)) {
+            Err(error) if is_syntax_error(&error) && is_plain && later_words::has_words(text) => read_as_names(),
+            parsed => parsed,
+        }
     };
     let Some(junk) = junk else { return parsed };
     // What comes first in the text is what is told.
@@ -186,6 +183,15 @@ fn run_here<R>(
         Err(error) if error.fields().position < junk.fields().position => Err(error),
         _ => Err(junk),
     }
+}
+
+fn decode(bytes: &[u8]) -> Result<protobuf::ParseResult> {
+    protobuf::ParseResult::decode(bytes)
+        .map_err(|error| Error::internal(format!("the parser's answer can't be read: {error}")))
+}
+
+fn is_syntax_error(error: &Error) -> bool {
+    error.sqlstate() == sqlstate::SYNTAX_ERROR
 }
 
 /// The position that errors report, in characters from 1, for a byte offset in `text`.

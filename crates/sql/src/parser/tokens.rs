@@ -1,4 +1,5 @@
-//! The words of a PL/pgSQL body, for what must be changed in it before the parser reads it.
+//! The words of a text, for what must be changed or found in it without the grammar. Strings are read as under
+//! `standard_conforming_strings = on`.
 
 /// Where words, quoted names, strings and other characters lie; comments and spaces are left out.
 pub fn tokens(body: &str) -> Vec<(usize, usize)> {
@@ -22,7 +23,7 @@ pub fn tokens(body: &str) -> Vec<(usize, usize)> {
             let is_prefixed = place > 0 && matches!(bytes[place - 1], b'e' | b'E');
             let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80;
             let is_escaped = first == b'\'' && is_prefixed && !(place > 1 && is_word(bytes[place - 2]));
-            place + quoted_length(rest.as_bytes(), first, is_escaped)
+            place + string_length(rest, first, is_escaped)
         } else if first.is_ascii_alphabetic() || first == b'_' || first >= 0x80 {
             let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || *byte >= 0x80;
             place + rest.as_bytes().iter().take_while(|byte| is_inside(byte)).count()
@@ -67,6 +68,22 @@ fn comment_length(text: &str) -> usize {
         }
     }
     bytes.len()
+}
+
+/// The length of a string or quoted name. An escaped string may go on in another line, where its escapes mean the same.
+fn string_length(text: &str, quote: u8, is_escaped: bool) -> usize {
+    let mut length = quoted_length(text.as_bytes(), quote, is_escaped);
+    if !is_escaped {
+        return length;
+    }
+    loop {
+        let rest = &text[length..];
+        let spaces = rest.len() - rest.trim_start().len();
+        if !rest[..spaces].contains('\n') || !rest[spaces..].starts_with(char::from(quote)) {
+            return length;
+        }
+        length += spaces + quoted_length(&rest.as_bytes()[spaces..], quote, true);
+    }
 }
 
 /// A doubled quote stands for itself.

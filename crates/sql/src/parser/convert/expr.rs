@@ -141,7 +141,11 @@ impl Converter<'_> {
             NodeEnum::Float(value) => (ExprKind::Literal(Literal::Number(value.fval.clone())), -1),
             NodeEnum::Boolean(value) => (ExprKind::Literal(Literal::Boolean(value.boolval)), -1),
             NodeEnum::String(value) => (ExprKind::Literal(Literal::String(value.sval.clone())), -1),
-            other => return Err(unexpected(&kind_of(other))),
+            other => {
+                let kind = kind_of(other);
+                let is_later = kind.starts_with("Json") || kind == "MergeSupportFunc";
+                return Err(if is_later { self.later_syntax("json", -1) } else { unexpected(&kind) });
+            }
         };
         Ok(Expr { kind, location })
     }
@@ -223,6 +227,9 @@ impl Converter<'_> {
         };
         let sql_syntax = call.funcformat() == pb::CoercionForm::CoerceSqlSyntax;
         let name = qualified(names(&call.funcname), call.location)?;
+        if sql_syntax && name.name.as_str() == "system_user" {
+            return Err(self.later_syntax("system_user", call.location));
+        }
         // AT LOCAL.
         if sql_syntax && name.name.as_str() == "timezone" && call.args.len() == 1 {
             return Err(self.later_syntax("local", call.location));

@@ -1,7 +1,7 @@
 //! Syntax that the grammar reads and PostgreSQL 15 does not have: 42601.
 //!
-//! The grammar is that of a later version. Syntax with new keywords does not get here, see `later_words`. What the grammar reads with old
-//! keywords alone is refused here.
+//! The grammar is that of a later version. Syntax that begins with a new keyword is refused by `later_words`, or here, if the tree shows it.
+//! Syntax of old keywords alone is refused here.
 
 use base::{Error, Result, sqlstate};
 use pg_query::NodeEnum;
@@ -12,11 +12,16 @@ use crate::parser::{character_position, tokens};
 use crate::tree::Location;
 
 impl Converter<'_> {
-    /// The error of a grammar that does not know `word`: the one that stands nearest to `location`, if that is known.
+    /// The error of a grammar that does not know `word`. It points at the occurrence nearest to `location`; if that is not known, at the last one
+    /// in the statement.
     pub(super) fn later_syntax(&self, word: &str, location: Location) -> Error {
+        let (start, end) = self.statement;
         let is_word = |place: &(usize, usize)| self.text[place.0..place.1].eq_ignore_ascii_case(word);
-        let distance = |place: &(usize, usize)| location.abs_diff(place.0 as i32);
-        let place = tokens(self.text).into_iter().filter(is_word).min_by_key(distance);
+        let places = tokens(&self.text[start..end]).into_iter().map(|(from, to)| (start + from, start + to));
+        let place = places.filter(is_word).min_by_key(|place| match location {
+            0.. => location.abs_diff(place.0 as i32) as usize,
+            _ => end - place.0,
+        });
         let error = |at: &str| Error::new(sqlstate::SYNTAX_ERROR, format!("syntax error at {at}"));
         let Some((start, end)) = place else { return error("end of input") };
         let error = error(&format!("or near \"{}\"", &self.text[start..end]));
@@ -30,8 +35,10 @@ impl Converter<'_> {
     pub(super) fn refuse_later_grant(&self, grant: &pb::GrantRoleStmt) -> Result<()> {
         for (number, option) in nodes(&grant.opt).enumerate() {
             let NodeEnum::DefElem(option) = option else { continue };
-            let rest =
-                usize::try_from(option.location).ok().and_then(|start| self.text.get(start..)).unwrap_or_default();
+            let rest = usize::try_from(option.location)
+                .ok()
+                .and_then(|start| self.text.get(start..self.statement.1))
+                .unwrap_or_default();
             let mut words = tokens(rest).into_iter().map(|(start, end)| &rest[start..end]).skip(1);
             let value = words.next().unwrap_or_default();
             let unknown = match option.defname.as_str() {
@@ -46,14 +53,18 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// NOT NULL as a constraint of a table or domain, periods of keys, virtual columns.
+    /// NOT NULL that descendants do not inherit or that is not valid, virtual columns, keys over periods.
     pub(super) fn refuse_later_constraint(&self, constraint: &pb::Constraint) -> Result<()> {
         use pb::ConstrType as Type;
         let word = match constraint.contype() {
             Type::ConstrNotnull if constraint.is_no_inherit => "no",
             Type::ConstrNotnull if constraint.skip_validation => "valid",
-            Type::ConstrGenerated if constraint.generated_kind == "v" => "generated",
-            Type::ConstrAttrEnforced | Type::ConstrAttrNotEnforced => "enforced",
+            // It is virtual without the word, too.
+            Type::ConstrGenerated if constraint.generated_kind == "v" => {
+                let error = self.later_syntax("virtual", constraint.location);
+                let has_word = error.fields().position.is_some();
+                return Err(if has_word { error } else { self.later_syntax("generated", constraint.location) });
+            }
             _ if constraint.without_overlaps => "without",
             _ if constraint.fk_with_period || constraint.pk_with_period => "period",
             _ => return Ok(()),

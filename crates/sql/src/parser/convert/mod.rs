@@ -32,10 +32,12 @@ fn convert<'t>(
     let mut statements = Vec::with_capacity(result.stmts.len());
     for raw in &result.stmts {
         let Some(node) = node(&raw.stmt) else { continue };
-        let mut converter = converter();
-        let statement = converter.statement(node)?;
         let start = (raw.stmt_location.max(0) as usize).min(text.len());
         let end = if raw.stmt_len > 0 { start + raw.stmt_len as usize } else { text.len() };
+        let mut converter = converter();
+        // With its semicolon.
+        converter.statement = (start, (end + 1).min(text.len()));
+        let statement = converter.statement(node)?;
         statements.push(ParsedStatement { statement, start, end: end.min(text.len()), depth: converter.deepest });
     }
     Ok(statements)
@@ -71,8 +73,10 @@ pub(super) fn sole_expression(mut statements: Vec<ParsedStatement>) -> Option<Ex
 
 /// Converts one statement, counting how deep it is nested.
 struct Converter<'t> {
-    /// What locations point into.
+    /// The text that locations point into.
     text: &'t str,
+    /// Where the statement lies in it.
+    statement: (usize, usize),
     depth: u32,
     deepest: u32,
     depth_max: u32,
@@ -82,7 +86,14 @@ struct Converter<'t> {
 
 impl<'t> Converter<'t> {
     fn of(text: &'t str) -> Converter<'t> {
-        Converter { text, depth: 0, deepest: 0, depth_max: STORED_DEPTH_MAX, has_default_arguments: false }
+        Converter {
+            text,
+            statement: (0, text.len()),
+            depth: 0,
+            deepest: 0,
+            depth_max: STORED_DEPTH_MAX,
+            has_default_arguments: false,
+        }
     }
 
     /// Runs `inner` one level deeper: 54001 if that is too deep.

@@ -212,7 +212,7 @@ impl Converter<'_> {
                 FromItem::Unsupported("TABLESAMPLE is not supported", sample.location)
             }
             NodeEnum::RangeTableFunc(function) => FromItem::Unsupported("XMLTABLE is not supported", function.location),
-            NodeEnum::JsonTable(table) => FromItem::Unsupported("JSON_TABLE is not supported", table.location),
+            NodeEnum::JsonTable(table) => return Err(self.later_syntax("json_table", table.location)),
             other => return Err(unexpected(&kind_of(other))),
         })
     }
