@@ -241,10 +241,13 @@ pub(crate) fn check_columns(
 
 /// Bodies that a session keeps from call to call.
 #[derive(Default)]
-pub(crate) struct Bodies(FxHashMap<Oid, Arc<Body>>);
+pub(crate) struct Bodies {
+    by_function: FxHashMap<Oid, Arc<Body>>,
+    text_bytes: usize,
+}
 
-/// More bodies are not kept.
-const BODIES_MAX: usize = 256;
+/// A parsed body with its plans takes many times the memory of its text. When the texts have more bytes than this, all bodies are dropped.
+const TEXT_BYTES_MAX: usize = 256 << 10;
 
 /// A body in parsed form, with the plans of its statements.
 struct Body {
@@ -262,7 +265,7 @@ struct KeptStatement {
 impl Body {
     fn of(function: &Arc<FunctionDef>, state: &SessionState) -> Result<Arc<Body>> {
         let options = state.parse_options();
-        let known = state.sql_bodies.borrow().0.get(&function.oid).cloned();
+        let known = state.sql_bodies.borrow().by_function.get(&function.oid).cloned();
         if let Some(body) = known
             && body.options == options
             && (Arc::ptr_eq(&body.function, function) || body.function == *function)
@@ -272,11 +275,16 @@ impl Body {
         let statements = parser::parse(&function.body, options)?;
         let statements = statements.into_iter().map(|tree| KeptStatement { tree, plan: Mutex::default() }).collect();
         let body = Arc::new(Body { function: Arc::clone(function), options, statements });
-        let bodies = &mut state.sql_bodies.borrow_mut().0;
-        if bodies.len() >= BODIES_MAX {
-            bodies.clear();
+        let mut bodies = state.sql_bodies.borrow_mut();
+        bodies.text_bytes += function.body.len();
+        if bodies.text_bytes > TEXT_BYTES_MAX {
+            *bodies = Bodies::default();
+            bodies.text_bytes = function.body.len();
         }
-        bodies.insert(function.oid, Arc::clone(&body));
+        // A body alone that is so long is not kept.
+        if function.body.len() <= TEXT_BYTES_MAX {
+            bodies.by_function.insert(function.oid, Arc::clone(&body));
+        }
         Ok(body)
     }
 }
@@ -294,7 +302,8 @@ impl KeptStatement {
             return Ok(planned);
         }
         let planned = plan(run)?;
-        *self.plan.lock() = Some(Arc::clone(&planned));
+        // A constant may have been read under a setting that changes.
+        *self.plan.lock() = planned.statement.is_cacheable.then(|| Arc::clone(&planned));
         Ok(planned)
     }
 }
@@ -321,7 +330,6 @@ fn run_here(
     // The columns that a query around has listed for a record.
     let listed = run.state.expected_columns.take();
     run.check_depth()?;
-    run.refresh_catalog();
     // What is wrong with a body is found out before it runs.
     let at_startup = |mut error: Error| {
         let fields = error.fields_mut();

@@ -95,3 +95,15 @@ select * from sbk_made;
 drop table sbk_made;
 select sbk_explain(3);
 drop function sbk_as(int), sbk_as(text), sbk_none(int), sbk_explain(int);
+-- Constants that settings give a meaning.
+create function sbk_zone() returns timestamptz language sql as $$ select max('2020-06-01 12:00'::timestamptz) $$;
+create function sbk_date() returns date language sql as $$ select max('02/01/2020'::date) $$;
+set timezone = 'UTC';
+select sbk_zone(), sbk_date();
+set timezone = 'Asia/Tokyo';
+set datestyle = 'ISO, DMY';
+select sbk_zone(), sbk_date();
+select sbk_zone() at time zone 'UTC';
+reset timezone;
+reset datestyle;
+drop function sbk_zone(), sbk_date();
