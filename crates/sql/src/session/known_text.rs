@@ -35,12 +35,13 @@ impl SqlSession {
         if planned.statement.depends_on_values || reads_intervals(&planned.statement.parameters, &key.types) {
             return Ok(false);
         }
+        // A constant may be the time at which the transaction began.
+        self.ensure_transaction()?;
         let Some(parameters) = self.constants(constants, &planned.statement.parameters)? else { return Ok(false) };
         self.log_known(text, planned.statement.command);
         self.state.note_activity(super::report::activity_of(planned.statement.command));
         self.state.tell_warnings(client);
         self.close_unnamed_portal();
-        self.ensure_transaction()?;
         let mut portal = Portal { parameters, ..self.portal_of_string(Arc::clone(&planned), key.text, None) };
         let result = match self.lock_known(&planned) {
             Ok(true) => self.run_with_description(&mut portal, true, client),
