@@ -1,8 +1,8 @@
 //! Modules of a crate use lower floors of the crate only.
 //!
-//! A crate declares its inner floors by a table in its README: `| floor | module | does |`. Its module tree is read from the tokens of its
-//! sources, tests aside. Uses that run upwards, or along a floor, are listed in the crate's `back_edges.txt`, name by name: a use that is
-//! not listed fails, and so does a line that no use needs any more. So the list can only get shorter.
+//! A crate declares its inner floors by a table in its README: `| floor | module | does |`. The paths in the tokens of its sources, tests
+//! aside, tell which module uses which. Uses that run upwards, or along a floor, are listed in the crate's `back_edges.txt` by name. A use
+//! that is not listed fails, and so does a listed name that no use needs. A module that is imported as a whole counts as `self`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -116,7 +116,7 @@ fn note_uses(tokens: TokenStream, module: &[String], edges: &mut Edges) {
     let mut at = 0;
     while at < tokens.len() {
         if is_test_attribute(&tokens[at..]) {
-            at += tests_length(&tokens[at..]);
+            at += item_length(&tokens[at..]);
             continue;
         }
         match &tokens[at] {
@@ -138,7 +138,7 @@ fn is_test_attribute(tokens: &[TokenTree]) -> bool {
 }
 
 /// The number of tokens of an item that begins with an attribute.
-fn tests_length(tokens: &[TokenTree]) -> usize {
+fn item_length(tokens: &[TokenTree]) -> usize {
     let end = tokens.iter().position(|token| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
         TokenTree::Punct(punct) => punct.as_char() == ';',

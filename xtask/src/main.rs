@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         Some("links") => links::check(root),
         _ => {
             eprintln!(
-                "usage: cargo xtask floors    crates use only lower floors, as ARCHITECTURE.md says; modules, too, as their READMEs say"
+                "usage: cargo xtask floors    crates use only lower floors, as ARCHITECTURE.md says; modules, too, as their crate's README says"
             );
             eprintln!(
                 "       cargo xtask links     every link, the names in links to code, every crate's README are there"

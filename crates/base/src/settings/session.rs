@@ -23,7 +23,7 @@ pub enum Change {
 /// One session's settings.
 pub struct SessionSettings {
     server: Arc<ServerSettings>,
-    /// Values given when the session started; `RESET` returns to them.
+    /// Values given when the session started, and the empty texts of custom names that are known; `RESET` returns to them.
     start: BTreeMap<Name, Value>,
     /// Values set since.
     session: BTreeMap<Name, Value>,

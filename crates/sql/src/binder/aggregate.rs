@@ -13,16 +13,13 @@ use crate::plan::{
 use crate::tree::Location;
 use base::Error;
 
-/// Whether two bound expressions are the same computation with a result of the same type.
+/// Whether two bound expressions are the same computation. Their results may be of different types with the same values.
 pub(crate) fn same(left: &Expr, right: &Expr) -> bool {
-    if left.sql_type.oid != right.sql_type.oid {
-        return false;
-    }
     let all = |left: &[Expr], right: &[Expr]| {
         left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
     };
     match (&left.kind, &right.kind) {
-        (ExprKind::Constant(a), ExprKind::Constant(b)) => a == b,
+        (ExprKind::Constant(a), ExprKind::Constant(b)) => a == b && left.sql_type.oid == right.sql_type.oid,
         (ExprKind::Parameter(a), ExprKind::Parameter(b)) => a == b,
         (ExprKind::Column(a), ExprKind::Column(b)) => a == b,
         (ExprKind::Outer(a), ExprKind::Outer(b)) => a == b,

@@ -395,7 +395,7 @@ impl Binder<'_, '_> {
         })
     }
 
-    /// The same for an expression where it stands.
+    /// Does [`Binder::settle`] to an expression in place.
     pub(super) fn settle_in_place(&mut self, expr: &mut Expr, location: Location) -> Result<()> {
         if expr.sql_type.oid == oids::UNKNOWN {
             let unsettled = std::mem::replace(expr, Expr::null(SqlType::UNKNOWN));

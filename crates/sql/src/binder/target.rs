@@ -126,7 +126,7 @@ impl Binder<'_, '_> {
         let bound = self.expr(expr);
         self.scope().place = before;
         let bound = bound?;
-        if let Some(found) = targets.iter().position(|target| same(&target.expr, &bound)) {
+        if let Some(found) = targets.iter().position(|target| is_same_target(&target.expr, &bound)) {
             return Ok(found);
         }
         let bound = self.settle(bound, expr.start())?;
@@ -155,7 +155,7 @@ impl Binder<'_, '_> {
             }
             match found {
                 None => found = Some(index),
-                Some(first) if same(&targets[first].expr, &target.expr) => {}
+                Some(first) if is_same_target(&targets[first].expr, &target.expr) => {}
                 Some(_) => {
                     let message = format!("{} \"{name}\" is ambiguous", place.name());
                     return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, expr.location));
@@ -293,4 +293,9 @@ fn first_name(query: &tree::Query) -> Option<(Name, bool)> {
         tree::QueryBody::SetOperation { left, .. } => first_name(left),
         tree::QueryBody::Values(_) => Some((Name::new_static("column1"), true)),
     }
+}
+
+/// Whether two expressions are one target. The same value as another type is another one.
+fn is_same_target(left: &Expr, right: &Expr) -> bool {
+    left.sql_type.oid == right.sql_type.oid && same(left, right)
 }

@@ -341,7 +341,7 @@ pub(super) fn require_comparable(
 
 /// Checks the foreign keys that a column belongs to, on either side, after its type has changed. Where values stay as they are, rows are not
 /// looked at: some may have been let in while triggers were disabled.
-pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: usize, keeps_values: bool) -> Result<()> {
+pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: usize, keeps_bytes: bool) -> Result<()> {
     let catalog = ddl.catalog();
     let mut concerned: Vec<(Oid, ConstraintDef)> = Vec::new();
     let own = catalog.table(table).into_iter();
@@ -361,7 +361,7 @@ pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: us
         };
         let (own, referenced) = (ddl.table(other)?, ddl.table(*referenced_table)?);
         require_comparable(ddl, &constraint.name, (&own, columns), (&referenced, referenced_columns))?;
-        if constraint.validated && !keeps_values {
+        if constraint.validated && !keeps_bytes {
             check_rows(ddl, other, &constraint)?;
         }
     }

@@ -350,23 +350,23 @@ fn body_of(option: &DefinitionElement) -> Result<String> {
     }
 }
 
-/// What can be known of a body before it runs, unless `check_function_bodies` is off. It is checked under the settings that its SET clauses
-/// give it.
+/// Checks what can be known of a body before it runs, under the settings that the function's SET clauses give it, unless
+/// `check_function_bodies` is off. Characteristics of the transaction would outlast the check.
 fn check_body(ddl: &mut Ddl<'_>, function: &FunctionDef) -> Result<()> {
     let state = ddl.state;
-    let checks = state.settings.borrow().show("check_function_bodies").is_none_or(|value| value != "off");
-    if !checks {
+    let is_off = || state.settings.borrow().show("check_function_bodies").is_some_and(|value| value == "off");
+    if is_off() {
         return Ok(());
     }
-    if function.settings.is_empty() {
+    let mut settings = function.settings.iter().filter(|(name, _)| !name.starts_with("transaction_")).peekable();
+    if settings.peek().is_none() {
         return check_text(ddl, function);
     }
     state.settings.borrow_mut().push_level();
     let local = base::settings::Change::Local;
-    let mut settings = function.settings.iter();
     let checked = settings
         .try_for_each(|(name, value)| crate::session::settings::set(state, name, value, local, ddl.client))
-        .and_then(|()| check_text(ddl, function));
+        .and_then(|()| if is_off() { Ok(()) } else { check_text(ddl, function) });
     state.roll_back_settings();
     checked
 }

@@ -385,6 +385,7 @@ pub(super) fn add_constraint(
     let index_oid = index.oid;
     ddl.create(index)?;
     ddl.replace(def)?;
+    // Equal rows are found before NULLs, as in PostgreSQL.
     build(ddl, table, index_oid)?;
     validate::not_null(ddl, table, &now_not_null)
 }

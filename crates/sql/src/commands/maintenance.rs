@@ -13,9 +13,9 @@ use crate::client::{Client, Severity};
 use crate::executor::Captures;
 use crate::privileges::{Privileges, Subject};
 use crate::session::{SessionState, SqlSession, UtilityOutput};
-use crate::tree::{LockTable, Name, QualifiedName, Truncate, Vacuum};
+use crate::tree::{DefinitionValue, LockTable, Name, QualifiedName, Truncate, Vacuum};
 
-/// What the options of VACUUM and ANALYZE ask for.
+/// The wishes of the options of VACUUM and ANALYZE.
 #[derive(Default)]
 struct ReadOptions {
     options: VacuumOptions,
@@ -23,11 +23,12 @@ struct ReadOptions {
     verbose: bool,
 }
 
-/// Reads the options. FREEZE, PARALLEL and what FULL does besides are checked and ask for nothing: rows are frozen in any case.
+/// Reads the options. FULL, FREEZE, PARALLEL, DISABLE_PAGE_SKIPPING, INDEX_CLEANUP and PROCESS_TOAST are only checked: a vacuum freezes rows and
+/// looks at all pages and indexes in any case.
 fn read_options(vacuum: &Vacuum) -> Result<ReadOptions> {
     let syntax = |message: String| Error::new(sqlstate::SYNTAX_ERROR, message);
     let mut read = ReadOptions { analyze: !vacuum.is_vacuum, ..ReadOptions::default() };
-    let (mut full, mut skips_no_page, mut toast, mut workers) = (false, false, true, 0);
+    let (mut full, mut disables_skipping, mut toast, mut workers) = (false, false, true, 0);
     for element in &vacuum.options {
         let name = element.name.as_str();
         let boolean = || element.boolean().ok_or_else(|| syntax(format!("{name} requires a Boolean value")));
@@ -38,15 +39,17 @@ fn read_options(vacuum: &Vacuum) -> Result<ReadOptions> {
             "analyze" => read.analyze = boolean()?,
             "truncate" => read.options.keep_tail = !boolean()?,
             "full" => full = boolean()?,
-            "disable_page_skipping" => skips_no_page = boolean()?,
+            "disable_page_skipping" => disables_skipping = boolean()?,
             "process_toast" => toast = boolean()?,
             "freeze" => drop(boolean()?),
             "index_cleanup" if element.text().is_some_and(|text| text.eq_ignore_ascii_case("auto")) => {}
             "index_cleanup" => drop(boolean()?),
             "parallel" => {
                 let missing = || syntax("parallel option requires a value between 0 and 1024".to_owned());
-                let text = element.text().ok_or_else(missing)?;
-                workers = text.parse::<i64>().map_err(|_| syntax("parallel requires an integer value".to_owned()))?;
+                workers = match element.value.as_ref().ok_or_else(missing)? {
+                    DefinitionValue::Integer(workers) => *workers,
+                    _ => return Err(syntax("parallel requires an integer value".to_owned())),
+                };
                 if !(0..=1024).contains(&workers) {
                     return Err(syntax("parallel workers for vacuum must be between 0 and 1024".to_owned()));
                 }
@@ -54,14 +57,16 @@ fn read_options(vacuum: &Vacuum) -> Result<ReadOptions> {
             other => return Err(syntax(format!("unrecognized VACUUM option \"{other}\""))),
         }
     }
-    match () {
-        () if full && workers > 0 => Err(Error::unsupported("VACUUM FULL cannot be performed in parallel")),
-        () if full && skips_no_page => {
-            Err(Error::unsupported("VACUUM option DISABLE_PAGE_SKIPPING cannot be used with FULL"))
-        }
-        () if full && !toast => Err(Error::unsupported("PROCESS_TOAST required with VACUUM FULL")),
-        () => Ok(read),
+    if full && workers > 0 {
+        return Err(Error::unsupported("VACUUM FULL cannot be performed in parallel"));
     }
+    if full && disables_skipping {
+        return Err(Error::unsupported("VACUUM option DISABLE_PAGE_SKIPPING cannot be used with FULL"));
+    }
+    if full && !toast {
+        return Err(Error::unsupported("PROCESS_TOAST required with VACUUM FULL"));
+    }
+    Ok(read)
 }
 
 /// VACUUM and ANALYZE.

@@ -155,7 +155,7 @@ fn planned_source(
     }
 }
 
-/// What the query is bound and planned in: it may name the arguments of the function that runs the statement.
+/// The environment that the query is bound and planned in: the query may name the arguments of the function that runs the statement.
 fn environment<'d>(ddl: &'d Ddl<'_>) -> Environment<'d> {
     Environment::new(ddl.state, &ddl.view()).with_variables(ddl.variables)
 }

@@ -430,7 +430,7 @@ fn call(
     if trigger.function.oid == SUPPRESS_REDUNDANT_UPDATES {
         return suppress_redundant_update(call);
     }
-    // It may have got another body or owner since the statement was planned, or the call was queued.
+    // The function may have another body or owner than when the statement was planned, or the call queued.
     let catalog = run.state.engine_catalog();
     let function = catalog.function(trigger.function.oid).unwrap_or(&trigger.function);
     call_trigger(run, function, &call)

@@ -660,7 +660,7 @@ impl SessionState {
         result
     }
 
-    /// A role as it is now. One that has been dropped has the rights of nobody, and never those of the caller.
+    /// A role as it is now. A dropped role has no rights of its own, and never gets those of the caller.
     fn lendable(&self, role: Oid) -> LentRole {
         let catalog = self.engine_catalog();
         let gone =

@@ -105,7 +105,6 @@ select oid::regproc, oid::regproc from pg_proc where proname = 'now' order by oi
 select oid::regproc, oid from pg_proc where proname = 'now' order by oid::regprocedure;
 select 'a'::varchar as x, 'a'::text as x order by x;
 select relname::text as t, relname::varchar as t from pg_class where relname = 'pg_class' order by t;
-select relname::varchar from pg_class where relname = 'pg_class' group by relname::text;
 select relname::text from pg_class where relname = 'pg_class' group by relname::text;
 select distinct on (relname::varchar) relname::text from pg_class where relname = 'pg_class' order by relname::text;
 -- Errors of a subquery come before those of what it is compared with.

@@ -284,7 +284,7 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     for (name, value) in &def.settings {
         // Quoted as a whole, a list of names would be one name.
         let is_list = LISTS_OF_NAMES.contains(&name.as_str());
-        let names = if is_list { split_names(value) } else { vec![value.clone()] };
+        let names = if is_list && !value.is_empty() { split_names(value) } else { vec![value.clone()] };
         let quoted: Vec<String> = names.iter().map(|name| crate::types::reg_types::quote_literal(name)).collect();
         let _ = writeln!(text, " SET {} TO {}", quote_identifier(name), quoted.join(", "));
     }
