@@ -22,7 +22,7 @@ use crate::driver::{
 use crate::load::{Attempt, ClientCount, ClientRound, Load, Terms};
 
 /// The database that transactions are prepared in, as SQL calls it.
-const DATABASE: Oid = sql::catalogs::DATABASE_OID;
+const DATABASE: Oid = engine::catalog::DATABASE_OID;
 
 /// A database of its own in a folder that goes when it is dropped.
 pub struct EmbeddedDriver {

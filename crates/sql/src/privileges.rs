@@ -14,12 +14,11 @@ use std::ops::{BitAnd, BitOr, Not};
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{
-    BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
-    PUBLIC_SCHEMA, READ_ALL_DATA_ROLE, RelationKind, RoleDef, WRITE_ALL_DATA_ROLE,
+    BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OID, DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, Object,
+    PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, READ_ALL_DATA_ROLE, RelationKind, RoleDef, WRITE_ALL_DATA_ROLE,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::catalogs::DATABASE_OID;
 pub use columns::{COLUMN_PRIVILEGES, ColumnAcls, ColumnsUsed, readable_columns};
 pub use system::{Authority, is_closed};
 

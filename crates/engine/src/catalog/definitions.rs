@@ -14,6 +14,8 @@ use crate::row::{ColumnSet, PhysicalType};
 
 /// The schema `pg_catalog`.
 pub const PG_CATALOG_SCHEMA: Oid = Oid(11);
+/// The one database, with the number that PostgreSQL gives to `postgres`.
+pub const DATABASE_OID: Oid = Oid(5);
 /// The schema `public`.
 pub const PUBLIC_SCHEMA: Oid = Oid(2200);
 /// The schema `information_schema`.

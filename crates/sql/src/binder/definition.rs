@@ -214,7 +214,7 @@ impl Binder<'_, '_> {
                             .hint("You might need to add an explicit cast.");
                     }
                     let bare = binder.type_name(sql_type.oid);
-                    let quoted = crate::session::quote_identifier(column);
+                    let quoted = crate::types::reg_types::quote_identifier(column);
                     Error::new(
                         sqlstate::DATATYPE_MISMATCH,
                         format!("column \"{column}\" cannot be cast automatically to type {bare}"),

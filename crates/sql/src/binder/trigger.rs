@@ -7,8 +7,9 @@ use engine::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
-use crate::executor::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, builtin_trigger_function};
+use crate::executor::builtin_trigger_function;
 use crate::plan::{Expr, ExprKind, Variable, VirtualColumn, VirtualTable};
+use crate::plan::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
 use crate::tree::{self, Name};
 use crate::types::{SqlType, Value};
 

@@ -38,7 +38,7 @@ pub use builtin::{is_shared, is_view};
 pub use not_null::is_not_null;
 pub use objects::{class, comments};
 pub use relations::{SYSTEM_COLUMNS, constraints, default_oid, role_name};
-pub use rows::{BTREE_METHOD, DATABASE_OID};
+pub use rows::BTREE_METHOD;
 pub use sequences::SEQUENCE_COLUMNS;
 pub use type_functions::{name_of as type_function_name, oid_of as type_function};
 

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use base::settings::{self, Context, Id, Kind, Source, Unit, Value as Setting};
 use base::{Oid, OwnerId, Result, Xid};
-use engine::catalog::READ_ALL_STATS_ROLE;
+use engine::catalog::{DATABASE_OID, READ_ALL_STATS_ROLE};
 use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
 
 use super::Equal;
-use super::rows::{DATABASE_OID, NULL, row, text_array, wanted_name, xid};
+use super::rows::{NULL, row, text_array, wanted_name, xid};
 use crate::executor::Run;
 use crate::session::SessionInfo;
 use crate::types::{Value, datetime, oids};

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 use engine::catalog::{
-    ArgumentMode, BOOTSTRAP_ROLE, Catalog, DATABASE_OWNER_ROLE, FunctionDef, INFORMATION_SCHEMA, Object,
+    ArgumentMode, BOOTSTRAP_ROLE, Catalog, DATABASE_OID, DATABASE_OWNER_ROLE, FunctionDef, INFORMATION_SCHEMA, Object,
     PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Parallel, RoleDef, Volatility,
 };
 
-use super::rows::{
-    DATABASE_OID, NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid,
-};
+use super::rows::{NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid};
 use super::{Equal, type_functions, user_types};
 use crate::executor::Run;
 use crate::privileges::{self, Acl, Subject};

@@ -5,8 +5,6 @@ use base::Oid;
 use super::Equal;
 use crate::types::{ArrayValue, Value, oids};
 
-/// The number of the one database, as PostgreSQL gives it to `postgres`.
-pub const DATABASE_OID: Oid = Oid(5);
 /// The tablespace everything is in.
 pub const TABLESPACE_OID: Oid = Oid(1663);
 /// `heap` in `pg_am`.

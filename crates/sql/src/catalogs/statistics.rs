@@ -2,9 +2,8 @@
 
 use base::Result;
 use engine::WalStatistics;
-use engine::catalog::PG_CATALOG_SCHEMA;
+use engine::catalog::{DATABASE_OID, PG_CATALOG_SCHEMA};
 
-use super::DATABASE_OID;
 use super::monitoring::time;
 use super::rows::{NULL, Wanted, row, wanted_oid};
 use super::{Equal, relations};

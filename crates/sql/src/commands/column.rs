@@ -340,8 +340,8 @@ pub(super) fn count(
     });
     match counted {
         Counted::Serial => {
-            let schema = crate::session::quote_identifier(&ddl.view().schema_name(sequence.schema));
-            let name = crate::session::quote_identifier(&sequence.name);
+            let schema = crate::types::reg_types::quote_identifier(&ddl.view().schema_name(sequence.schema));
+            let name = crate::types::reg_types::quote_identifier(&sequence.name);
             let literal = crate::types::reg_types::quote_literal(&format!("{schema}.{name}"));
             table.columns[place].default = Some(format!("nextval({literal}::regclass)"));
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, SqlState, sqlstate};
 use engine::catalog::{
-    BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence,
-    Relation, TableDef,
+    BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, DATABASE_OID, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
+    Persistence, Relation, TableDef,
 };
 use engine::{LockMode, Table, WaitPolicy};
 
@@ -15,8 +15,8 @@ use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
 use super::volatility::volatility;
 use crate::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
+use crate::catalogs::class;
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
-use crate::catalogs::{DATABASE_OID, class};
 use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, Object, RelationKind};
+use engine::catalog::{Catalog, DATABASE_OID, Object, RelationKind};
 use rustc_hash::FxHashSet;
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found, system_refusal};
 use super::drop::find_function;
 use crate::catalogs::user_types::is_composite_type;
-use crate::catalogs::{DATABASE_OID, SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
+use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
 use crate::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::UtilityOutput;

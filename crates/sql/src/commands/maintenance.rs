@@ -308,7 +308,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         state.engine().push_snapshot()?;
         let mut run = crate::session::new_run(state, client, &[], &mut locals);
         let result = fired.iter().try_for_each(|triggers| {
-            triggers.before_statement(crate::executor::Event::Truncate, None, &Captures::default(), &mut run)
+            triggers.before_statement(crate::plan::Event::Truncate, None, &Captures::default(), &mut run)
         });
         drop(run);
         state.engine().pop_snapshot();
@@ -328,7 +328,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         let mut run = crate::session::new_run(state, client, &[], &mut locals);
         let result = fired.iter().try_for_each(|triggers| {
             let captures = Captures::default();
-            triggers.after_statement(crate::executor::Event::Truncate, None, &captures, &mut run)
+            triggers.after_statement(crate::plan::Event::Truncate, None, &captures, &mut run)
         });
         drop(run);
         let due = crate::executor::Due::Statement(first_check);

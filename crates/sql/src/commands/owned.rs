@@ -2,12 +2,11 @@
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{BOOTSTRAP_ROLE, Object};
+use engine::catalog::{BOOTSTRAP_ROLE, DATABASE_OID, Object};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl};
 use super::dependencies::{Node, drop_all};
 use super::{default_privileges, grant, ownership, rename};
-use crate::catalogs::DATABASE_OID;
 use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::UtilityOutput;
 use crate::tree::RoleName;

@@ -4,10 +4,10 @@
 //! the words for it.
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::DATABASE_OID;
 
 use super::ddl::{Ddl, Found};
 use super::drop::find_function;
-use crate::catalogs::DATABASE_OID;
 use crate::privileges::{Privileges, Subject};
 use crate::tree::{AlterTableAction, ObjectKind, ObjectName, QualifiedName, ReindexTarget, RoleName, Statement};
 

@@ -1,10 +1,10 @@
 //! ALTER ROLE ... SET and ALTER DATABASE ... SET.
 
 use base::{Error, Oid, Result, sqlstate};
+use engine::catalog::DATABASE_OID;
 
 use super::ddl::Ddl;
 use super::{role, variables};
-use crate::catalogs::DATABASE_OID;
 use crate::privileges::Subject;
 use crate::session::UtilityOutput;
 use crate::session_defaults::{Keeping, SessionsOf};

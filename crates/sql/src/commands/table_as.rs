@@ -15,8 +15,9 @@ use super::stored_query::lock_relations_of;
 use super::{prepared, view};
 use crate::binder::{self, Parameters};
 use crate::session::planning::Environment;
-use crate::session::{Nested, Planned, RelationLocks, UtilityOutput, quote_identifier};
+use crate::session::{Nested, Planned, RelationLocks, UtilityOutput};
 use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
+use crate::types::reg_types::quote_identifier;
 use crate::types::{SqlType, Value};
 
 /// CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW.

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{BOOTSTRAP_ROLE, Catalog, Object, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
+use engine::catalog::{BOOTSTRAP_ROLE, Catalog, DATABASE_OID, Object, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
 use engine::{Database, LockMode, TransactionOptions, WaitPolicy};
 
 use super::ddl::{DROP_LOCK, Ddl, hold};
-use crate::catalogs::DATABASE_OID;
 use crate::privileges::{self, ColumnAcls, Privileges, Subject};
 use crate::session::SessionState;
 use crate::tree::OnCommit;

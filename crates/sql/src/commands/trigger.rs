@@ -20,8 +20,9 @@ use crate::parser::if_readable;
 use crate::plan::{Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, SessionState, UtilityOutput, quote_identifier};
+use crate::session::{CatalogView, SessionState, UtilityOutput};
 use crate::tree::{CreateTrigger, WhichTriggers};
+use crate::types::reg_types::quote_identifier;
 use crate::types::{SqlType, oids};
 
 /// CREATE TRIGGER.

@@ -133,7 +133,7 @@ pub(super) fn value_text(name: &str, values: &[SettingValue]) -> Result<String> 
         return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
     }
     let text = |value: &SettingValue| match value {
-        SettingValue::String(text) if is_path => crate::session::quote_identifier(text),
+        SettingValue::String(text) if is_path => crate::types::reg_types::quote_identifier(text),
         SettingValue::Interval(text, _) if id == Some(Id::Timezone) => hours_of(text).unwrap_or_else(|| text.clone()),
         SettingValue::String(text) | SettingValue::Number(text) => text.clone(),
         SettingValue::Integer(number) => number.to_string(),

@@ -21,7 +21,8 @@ use super::trigger::QueuedCall;
 use super::{Locals, Run};
 use crate::client::Client;
 use crate::plpgsql::CallPlace;
-use crate::session::{CatalogView, Nested, SessionState, quote_identifier};
+use crate::session::{CatalogView, Nested, SessionState};
+use crate::types::reg_types::quote_identifier;
 use crate::types::{self, SqlType, StorageKind, Value};
 
 /// The foreign keys that changes of one table's rows touch.

@@ -1,6 +1,6 @@
 //! Functions in FROM, set-returning functions in the select list, and tables computed by the server.
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Result, sqlstate};
 
 use super::evaluate::{Arguments, call_for_value, evaluate, evaluate_arguments, is_true};
 use super::spill::{RowStore, StoreReader, StoreScan, hash_memory_bytes};
@@ -289,11 +289,6 @@ impl<'p> Operator<'p> for ProjectSet<'p> {
     }
 }
 
-/// Stands for the table of a statement's old rows, which a trigger's function reads.
-pub const OLD_ROWS: Oid = Oid(1);
-/// The same for its new rows.
-pub const NEW_ROWS: Oid = Oid(2);
-
 /// The rows of a statement, read by the function of one of its triggers.
 pub struct TransitionRows<'p> {
     node: &'p plan::VirtualScan,
@@ -312,7 +307,7 @@ impl<'p> Operator<'p> for TransitionRows<'p> {
         if !self.scan.is_open() {
             let captured = run.state.captured.borrow().clone();
             let captured = captured.ok_or_else(|| Error::internal("no trigger is being called"))?;
-            self.scan = StoreScan::new(captured.rows(self.node.table.oid == NEW_ROWS));
+            self.scan = StoreScan::new(captured.rows(self.node.table.oid == plan::NEW_ROWS));
         }
         while self.scan.next()? {
             sync::yield_point()?;

@@ -49,20 +49,17 @@ use engine::row::RowBytes;
 pub use current_of::CursorPlace;
 pub use evaluate::evaluate;
 pub use foreign_key::{Deferral, Due, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
-pub use function_scan::{NEW_ROWS, OLD_ROWS};
 pub use keys::TableKeys;
 pub(crate) use lock_rows::{changing_tag, locking_tag};
 pub use measure::{Effort, Measured, Measurements};
 pub use row_decoder::RowDecoder;
 pub use shared_change::{Captured, SharedChange};
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
-pub use trigger::{
-    Captures, Event, PlannedTrigger, SUPPRESS_REDUNDANT_UPDATES, TableTriggers, builtin_trigger_function,
-};
+pub use trigger::{Captures, SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function};
 
 use crate::catalogs::user_types;
 use crate::client::{Client, Severity};
-use crate::plan::{Node, Plan, ScanId, Statement};
+use crate::plan::{NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
 use crate::session::{CatalogView, SessionState};
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};

@@ -7,9 +7,10 @@ use base::{Error, Result, sqlstate};
 use super::evaluate::{evaluate, is_true};
 use super::modify::failing_row;
 use super::scan::evaluate_into;
-use super::trigger::{Captures, Event, TableTriggers};
+use super::trigger::Captures;
 use super::{BoxOperator, Operator, Run};
 use crate::plan;
+use crate::plan::{Event, TableTriggers};
 use crate::types::Value;
 
 /// A view's rows, handed to its triggers.

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use base::{CommandId, Oid, Result};
 use sync::Mutex;
 
-use super::trigger::Event;
 use super::{RowStore, Run};
+use crate::plan::Event;
 use crate::session::SessionState;
 use crate::types::RecordValue;
 

@@ -7,76 +7,17 @@ use std::sync::Arc;
 
 use base::{CommandId, Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{FunctionDef, Parallel, TableDef, TriggerDef, TriggerTiming};
+use engine::catalog::{FunctionDef, Parallel, TriggerDef, TriggerTiming};
 use engine::row::ColumnSet;
 
 use super::Run;
 use super::evaluate::is_true;
 use super::shared_change::{Captured, EndMark, SharedChange};
 use crate::catalogs::builtin::function_as_stored;
-use crate::plan::{Expr, VirtualTable};
+use crate::plan::{Event, PlannedTrigger, TableTriggers};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
-use crate::types::{self, RecordShape, RecordValue, Value};
-
-/// What happens to rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// INSERT
-    Insert,
-    /// UPDATE
-    Update,
-    /// DELETE
-    Delete,
-    /// TRUNCATE
-    Truncate,
-}
-
-impl Event {
-    fn word(self) -> &'static str {
-        match self {
-            Event::Insert => "INSERT",
-            Event::Update => "UPDATE",
-            Event::Delete => "DELETE",
-            Event::Truncate => "TRUNCATE",
-        }
-    }
-
-    fn concerns(self, def: &TriggerDef) -> bool {
-        match self {
-            Event::Insert => def.on_insert,
-            Event::Update => def.on_update,
-            Event::Delete => def.on_delete,
-            Event::Truncate => def.on_truncate,
-        }
-    }
-}
-
-/// A table's enabled triggers, in the order of their names.
-#[derive(Debug)]
-pub struct TableTriggers {
-    /// The table.
-    pub table: Arc<TableDef>,
-    /// The shape of its rows, dropped columns left out.
-    pub shape: Arc<RecordShape>,
-    /// The triggers.
-    pub list: Vec<Arc<PlannedTrigger>>,
-}
-
-/// A trigger, ready to be called.
-#[derive(Debug)]
-pub struct PlannedTrigger {
-    /// Its definition.
-    pub def: TriggerDef,
-    /// Its function.
-    pub function: Arc<FunctionDef>,
-    /// WHEN, over the full old row followed by the full new row.
-    pub condition: Option<Expr>,
-    /// UPDATE OF: the columns named, and those that generated ones among them are computed from.
-    pub update_columns: Vec<usize>,
-    /// The statement's rows as tables that its function can read.
-    pub transition_tables: Arc<[Arc<VirtualTable>]>,
-}
+use crate::types::{self, RecordValue, Value};
 
 /// What triggers need to be kept of a statement's changes, by event; `None` where none wants anything.
 #[derive(Default)]

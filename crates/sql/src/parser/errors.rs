@@ -87,9 +87,7 @@ pub(super) fn from_grammar(message: String, position: u32) -> Error {
 pub(crate) fn if_readable<R>(result: Result<R>) -> Result<Option<R>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if crate::planner::is_interruption(&error) || error.sqlstate() == sqlstate::OUT_OF_MEMORY => {
-            Err(error)
-        }
+        Err(error) if is_interruption(&error) || error.sqlstate() == sqlstate::OUT_OF_MEMORY => Err(error),
         Err(_) => Ok(None),
     }
 }
@@ -102,4 +100,9 @@ pub(crate) fn no_stack() -> Error {
 /// The error for a statement nested too deep: 54001.
 pub(crate) fn too_deep() -> Error {
     Error::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(STACK_DEPTH_HINT)
+}
+
+/// Whether the session was told to stop, which is no failure of what it does.
+pub(crate) fn is_interruption(error: &Error) -> bool {
+    error.sqlstate() == sqlstate::QUERY_CANCELED || error.fields().fatal
 }

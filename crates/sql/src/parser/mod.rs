@@ -21,7 +21,7 @@ mod split;
 mod thread;
 mod tokens;
 
-pub(crate) use errors::{if_readable, no_stack, too_deep};
+pub(crate) use errors::{if_readable, is_interruption, no_stack, too_deep};
 pub(crate) use junk::first_junk;
 pub use normalize::{Constant, normalize};
 pub(crate) use parts::{Checked, Parts, check};

@@ -33,6 +33,7 @@
 mod expr;
 mod meaning;
 mod scan;
+mod trigger;
 mod walk;
 
 use std::sync::Arc;
@@ -52,6 +53,7 @@ pub use scan::{
     FunctionScan, IndexPoint, IndexRange, IndexScan, KeyPart, ScanColumn, SeqScan, VirtualColumn, VirtualScan,
     VirtualTable,
 };
+pub use trigger::{Event, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
 
 use crate::privileges::Access;
 use crate::tree::{self, Name};
@@ -592,7 +594,7 @@ pub struct Target {
     /// Its constraints' and indexes' expressions; `None` when it has none.
     pub expressions: Option<Arc<TableExpressions>>,
     /// Its triggers; `None` when it has none.
-    pub triggers: Option<Arc<crate::executor::TableTriggers>>,
+    pub triggers: Option<Arc<TableTriggers>>,
     /// WITH CHECK OPTION of the views in whose place it stands: the view's name, and what must be true of new rows.
     pub view_checks: Vec<(Name, Expr)>,
     /// The columns that the statement gives values: an error may tell them to whoever may not read the table.
@@ -702,7 +704,7 @@ pub struct ViewChange {
     /// The view.
     pub target: Target,
     /// What happens to its rows.
-    pub event: crate::executor::Event,
+    pub event: Event,
     /// INSERT: full rows. UPDATE and DELETE: rows that hold the view's, among others.
     pub input: Plan,
     /// UPDATE and DELETE: the slots of the view's columns in the input row.

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Result};
 
 use super::inline::{Inlining, inlined_call};
 use super::negate::{negated, truth_compared};
 use crate::binder::BindContext;
 pub(super) use crate::binder::is_volatile;
+use crate::parser::is_interruption;
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
 use crate::types::random::RandomState;
@@ -104,11 +105,6 @@ fn fold_until(
 
 fn is_boolean(expr: &Expr, wanted: bool) -> bool {
     matches!(expr.as_constant(), Some(Value::Bool(value)) if *value == wanted)
-}
-
-/// Whether the session was told to stop, which is no failure of what it does.
-pub(crate) fn is_interruption(error: &Error) -> bool {
-    error.sqlstate() == sqlstate::QUERY_CANCELED || error.fields().fatal
 }
 
 /// What a constant came out as: a failure counts only where it is one at once.

@@ -42,7 +42,6 @@ mod values;
 mod tests;
 
 pub use fold::fold;
-pub(crate) use fold::is_interruption;
 pub use inline::Inlining;
 pub use statistics::{ColumnStatistics, TableStatistics};
 

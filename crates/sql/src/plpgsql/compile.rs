@@ -10,7 +10,8 @@ use super::records::{Named, with_records};
 use super::tree::{Function, RowType, VariableKind};
 use super::types_of::Declared;
 use crate::catalogs::user_types::element_of_array;
-use crate::session::{CatalogView, quote_identifier};
+use crate::session::CatalogView;
+use crate::types::reg_types::quote_identifier;
 use crate::types::{self, CatalogLookup, RecordShape, SqlType, oids};
 
 /// Compiles a stored function.

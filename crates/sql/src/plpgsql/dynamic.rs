@@ -96,7 +96,7 @@ impl Dynamic {
             return Ok(None);
         }
         match crate::parser::parse(&self.text, state.parse_options()) {
-            Err(error) if crate::planner::is_interruption(&error) => Err(error),
+            Err(error) if crate::parser::is_interruption(&error) => Err(error),
             parsed => Ok(parsed.ok()),
         }
     }

@@ -14,7 +14,7 @@ use crate::plan::VirtualTable;
 use crate::privileges::{Privileges, Subject};
 use crate::types::Value;
 use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserFunctions, UserType};
-pub use crate::types::reg_types::quote_identifier;
+use crate::types::reg_types::quote_identifier;
 use crate::types::{builtin_type, type_named};
 
 /// See the module. Cheap to clone.

@@ -58,7 +58,7 @@ impl SqlSession {
                             let portal = self.portal_of_string(planned, Arc::clone(text), Some(Arc::clone(tree)));
                             self.keep_failed(portal);
                         }
-                        Err(interruption) if crate::planner::is_interruption(&interruption) => {
+                        Err(interruption) if crate::parser::is_interruption(&interruption) => {
                             return Err(interruption);
                         }
                         Err(_) => {}

@@ -69,7 +69,7 @@ impl SqlSession {
         }
         let mut statements = match crate::parser::parse(text, self.state.parse_options()) {
             Ok(statements) => statements,
-            Err(interruption) if crate::planner::is_interruption(&interruption) => return interruption,
+            Err(interruption) if crate::parser::is_interruption(&interruption) => return interruption,
             Err(_) => return error,
         };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return error };
@@ -77,7 +77,7 @@ impl SqlSession {
         let planned = environment.plan(text, &tree.statement, crate::binder::Parameters::declared(&[]));
         self.state.warnings.forget();
         match planned {
-            Err(found) if found.sqlstate() == error.sqlstate() || crate::planner::is_interruption(&found) => found,
+            Err(found) if found.sqlstate() == error.sqlstate() || crate::parser::is_interruption(&found) => found,
             _ => error,
         }
     }
@@ -121,7 +121,7 @@ impl SqlSession {
             {
                 Ok(Some(planned))
             }
-            Err(error) if crate::planner::is_interruption(&error) => Err(error),
+            Err(error) if crate::parser::is_interruption(&error) => Err(error),
             _ => {
                 if was_idle {
                     self.state.engine_mut().withdraw();

@@ -44,7 +44,7 @@ use rustc_hash::FxHashMap;
 use sync::{Armed, Interrupt, Timer};
 
 pub(crate) use catalog_view::describe_function;
-pub use catalog_view::{CatalogView, quote_identifier, split_names};
+pub use catalog_view::{CatalogView, split_names};
 pub use execute::{Nested, UtilityOutput};
 pub(crate) use execute::{new_run, read_only_transaction, refuse_read_only};
 pub use extended::BindInput;

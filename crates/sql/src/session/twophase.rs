@@ -2,9 +2,9 @@
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::Finisher;
+use engine::catalog::DATABASE_OID;
 
 use super::{Block, SqlSession};
-use crate::catalogs::DATABASE_OID;
 use crate::client::{Client, Severity};
 use crate::commands::temporary;
 use crate::executor::{Due, run_pending_checks};

@@ -18,9 +18,9 @@ use crate::binder::{DefinitionUse, expression_columns};
 use crate::executor::evaluate;
 use crate::parser::if_readable;
 use crate::plan::Expr;
-use crate::session::quote_identifier;
 use crate::tree::{self, Name, TypeName};
 use crate::types::numeric;
+use crate::types::reg_types::quote_identifier;
 use crate::types::{self, SqlType, oids};
 
 /// Gives a column another type; rows are written again unless their bytes stay what they are.

@@ -21,10 +21,9 @@ use crate::plan::{Expr, ExprKind, VirtualTable};
 use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::refuse_read_only;
-use crate::session::{
-    CatalogView, Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, quote_identifier,
-};
+use crate::session::{CatalogView, Nested, Running, SessionState, SqlSession, UtilityOutput, new_run};
 use crate::tree::{Copy, CopyEndpoint, CopySource, Name, QualifiedName, Statement};
+use crate::types::reg_types::quote_identifier;
 use crate::types::{self, CatalogLookup, SqlType, Value};
 pub use format::fuzz_copy;
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};

@@ -14,8 +14,8 @@ use super::naming::{Catalogs, ScopeNames};
 use super::query::{INDENT, Writer};
 use crate::binder::{self, Query, RelationKind, WindowSpec};
 use crate::plan::{self, FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode};
-use crate::session::quote_identifier;
 use crate::tree::{self, Expr, ExprKind, SubqueryKind};
+use crate::types::reg_types::quote_identifier;
 use crate::types::{SqlType, oids};
 
 /// The bound side of a query that is being written.

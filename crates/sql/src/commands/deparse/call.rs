@@ -5,7 +5,7 @@ use engine::catalog::ArgumentMode;
 
 use super::expr::{Place, Qualify, Writer, sort_suffix};
 use crate::plan::{AggregateCall, Call, Expr, FunctionTarget, WindowCall, WindowTarget};
-use crate::session::quote_identifier;
+use crate::types::reg_types::quote_identifier;
 use crate::types::{self, CallTypes, Callee, CatalogLookup, SqlType, Value, WrittenArgument, oids};
 
 /// An argument of a call as it is shown.

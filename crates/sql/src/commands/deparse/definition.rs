@@ -20,9 +20,10 @@ use crate::commands::user_type::{ValueOf, bound_check};
 use crate::parser;
 use crate::plan::ExprKind;
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, SessionState, quote_identifier};
+use crate::session::{CatalogView, SessionState};
 use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReference, TypeName};
 use crate::types::reg_types::function_is_found;
+use crate::types::reg_types::quote_identifier;
 use crate::types::{CatalogLookup, SqlType, collation};
 
 /// What a stored expression is.

@@ -10,7 +10,8 @@ use crate::plan::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue,
     SetCall, Subquery, Variable, WindowCall, WindowFrame,
 };
-use crate::session::{CatalogView, quote_identifier};
+use crate::session::CatalogView;
+use crate::types::reg_types::quote_identifier;
 use crate::types::text_io::is_reg_type;
 use crate::types::{self, CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
 

@@ -3,10 +3,10 @@
 use super::query::{Writer, alias_text};
 use crate::binder;
 use crate::plan;
-use crate::session::quote_identifier;
 use crate::tree::{
     Alias, ColumnDefinitionItem, ExprKind, FromItem, Join, JoinType, Name, Query, QueryBody, TableReference,
 };
+use crate::types::reg_types::quote_identifier;
 
 impl<'a> Writer<'a> {
     pub(super) fn from_item(&mut self, item: &FromItem) {

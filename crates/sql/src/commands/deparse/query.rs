@@ -7,12 +7,12 @@ use super::expr::sort_suffix;
 use super::naming::Catalogs;
 use crate::binder::{self, column_name};
 use crate::plan;
-use crate::session::quote_identifier;
 use crate::tree::{
     Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, GroupItem, Indirection, Literal, Location,
     LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection,
     TableReference, Target, TypeName,
 };
+use crate::types::reg_types::quote_identifier;
 
 /// What the objects that a query names are called in its text.
 pub trait QueryNames {

@@ -3,11 +3,11 @@
 use super::plain_literal;
 use super::query::Writer;
 use crate::binder::null_test;
-use crate::session::quote_identifier;
 use crate::tree::{
     Expr, ExprKind, FunctionCall, Indirection, Literal, Location, Name, OperatorName, SessionFunction, SubqueryKind,
     WindowDefinition,
 };
+use crate::types::reg_types::quote_identifier;
 
 impl Writer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) {

@@ -5,8 +5,9 @@ use engine::catalog::{FunctionDef, Object, RelationKind};
 
 use super::{Node, composite_fields_of};
 use crate::catalogs::{class, user_types};
-use crate::session::{CatalogView, describe_function, quote_identifier};
+use crate::session::{CatalogView, describe_function};
 use crate::types;
+use crate::types::reg_types::quote_identifier;
 
 /// PostgreSQL's words for an object in messages. The names of relations, functions and types are quoted where they need it, others are not.
 pub(in crate::commands) fn describe(view: &CatalogView, node: Node) -> String {

@@ -8,9 +8,9 @@ use engine::{Isolation, Modify};
 use super::{OpenTarget, already_changed, concurrent_change, ctid};
 use crate::executor::recheck::{Recheck, Rechecked};
 use crate::executor::scan::evaluate_into;
-use crate::executor::trigger::Event;
 use crate::executor::{BoxOperator, Operator, Run};
 use crate::plan;
+use crate::plan::Event;
 use crate::types::Value;
 
 /// DELETE.

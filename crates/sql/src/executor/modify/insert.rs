@@ -13,9 +13,9 @@ use super::{OpenTarget, already_changed, changed_columns, concurrent_change};
 use crate::executor::evaluate::{evaluate, is_true};
 use crate::executor::keys::TableKeys;
 use crate::executor::scan::evaluate_into;
-use crate::executor::trigger::{Event, TableTriggers};
 use crate::executor::{BoxOperator, Operator, Run};
 use crate::plan::{self, Assignment, OnConflict};
+use crate::plan::{Event, TableTriggers};
 use crate::types::Value;
 
 /// INSERT.

@@ -22,8 +22,9 @@ use super::Run;
 use super::evaluate::{evaluate, is_true};
 use super::foreign_key;
 use super::row_decoder::{RowDecoder, SystemColumns};
-use super::trigger::{Captures, Event, TableTriggers};
+use super::trigger::Captures;
 use crate::plan::{self, Assignment, ScanColumn, Target};
+use crate::plan::{Event, TableTriggers};
 use crate::types::{self, RowColumns, StorageKind, Value};
 
 /// Datums of one row on their way to the engine.

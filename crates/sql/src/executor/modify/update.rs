@@ -13,9 +13,9 @@ use crate::executor::evaluate::evaluate;
 use crate::executor::keys::TableKeys;
 use crate::executor::recheck::{Recheck, Rechecked};
 use crate::executor::scan::evaluate_into;
-use crate::executor::trigger::Event;
 use crate::executor::{BoxOperator, Operator, Run};
 use crate::plan;
+use crate::plan::Event;
 use crate::types::Value;
 
 /// UPDATE.

@@ -10,7 +10,8 @@ use super::{ANYBODY, Bodies, Found, boolean, integer, oid, relation, relation_na
 use crate::catalogs;
 use crate::commands::deparse::{self, StoredAs};
 use crate::executor::Run;
-use crate::session::{quote_identifier, split_names};
+use crate::session::split_names;
+use crate::types::reg_types::quote_identifier;
 use crate::types::{Value, format_type_name};
 
 pub(super) const FUNCTIONS: Bodies = &[

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use base::{Error, FileNumber, Oid, Result, limits, sqlstate};
 
 use super::{ANYBODY, Bodies, Found, oid, relation, relation_name, text};
-use crate::catalogs;
 use crate::executor::Run;
 use crate::privileges::Privileges;
 use crate::types::{RecordShape, RecordValue, SqlType, Value, function, oids};
@@ -38,7 +37,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     (
         2324,
         ANYBODY,
-        |run, args| if oid(args, 0)? == catalogs::DATABASE_OID { database_size(run) } else { Ok(Value::Null) },
+        |run, args| if oid(args, 0)? == engine::catalog::DATABASE_OID { database_size(run) } else { Ok(Value::Null) },
     ),
     (2322, ANYBODY, |run, _| database_size(run)),
     (2323, ANYBODY, |run, _| database_size(run)),

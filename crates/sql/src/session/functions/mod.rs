@@ -62,7 +62,7 @@ const TABLES: &[Bodies] = &[
 
 const SETS: &[(u32, Authority, SetBody)] = &[
     (1936, ANYBODY, activity::backend_ids),
-    (2556, ANYBODY, |_, _| Ok(vec![Value::oid(crate::catalogs::DATABASE_OID)])),
+    (2556, ANYBODY, |_, _| Ok(vec![Value::oid(engine::catalog::DATABASE_OID)])),
     (3035, ANYBODY, activity::listening_channels),
     (3425, ANYBODY, |_, _| Ok(Vec::new())),
     (6119, ANYBODY, |_, _| Ok(Vec::new())),

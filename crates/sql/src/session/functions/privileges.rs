@@ -3,9 +3,9 @@
 //! What [`crate::privileges`] says, for a user of one's choice.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::RelationKind;
+use engine::catalog::{DATABASE_OID, RelationKind};
 
-use crate::catalogs::{DATABASE_OID, SYSTEM_COLUMNS, user_types};
+use crate::catalogs::{SYSTEM_COLUMNS, user_types};
 use crate::executor::Run;
 use crate::privileges::{
     ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,

@@ -87,8 +87,8 @@ fn serial_sequence(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let owned = catalog.sequences().find(|sequence| sequence.owned_by == Some((table, place)));
     Ok(owned
         .map(|sequence| {
-            let schema = crate::session::quote_identifier(&run.catalog.schema_name(sequence.schema));
-            format!("{schema}.{}", crate::session::quote_identifier(&sequence.name))
+            let schema = crate::types::reg_types::quote_identifier(&run.catalog.schema_name(sequence.schema));
+            format!("{schema}.{}", crate::types::reg_types::quote_identifier(&sequence.name))
         })
         .into())
 }

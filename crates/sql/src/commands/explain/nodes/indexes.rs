@@ -2,7 +2,7 @@
 
 use super::{Explainer, Property, Shown, Slot, name, push_conditions, relation};
 use crate::plan::{Expr, IndexPoint, IndexScan, KeyPart};
-use crate::session::quote_identifier;
+use crate::types::reg_types::quote_identifier;
 use crate::types::{SqlType, oids};
 use engine::catalog::{IndexDef, TableDef};
 
