@@ -3,9 +3,10 @@
 use base::{Result, sqlstate};
 use engine::catalog::ConstraintKind;
 
-use super::query::for_each_inner;
+use super::Binder;
 use super::volatility::is_volatile_aggregate;
-use super::{Binder, Query, RelationKind};
+use crate::plan::bound::for_each_inner;
+use crate::plan::bound::{Query, RelationKind};
 use crate::plan::{
     AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SubqueryBody, Variable, WindowCall, WindowFrameBound,
     WindowTarget,

@@ -6,10 +6,13 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{ColumnDef, RelationKind as TableKind, TableDef};
 use engine::row::ColumnSet;
 
+use super::Binder;
 use super::assignment::{self, Source};
 use super::scope::{Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
-use super::{ArbiterSearch, Binder, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
+use crate::plan::bound::{
+    ArbiterSearch, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry,
+};
 use crate::plan::{Assignment, CursorName, Expr, ExprKind, Target};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};

@@ -2,9 +2,10 @@
 
 use base::{Result, sqlstate};
 
+use super::Binder;
 use super::mentions::{mentions, statement_mentions};
 use super::scope::{CteState, VisibleCte};
-use super::{Binder, Change, Cte, FromItem, Query, RelationKind};
+use crate::plan::bound::{Change, Cte, FromItem, Query, RelationKind};
 use crate::plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
 use crate::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
 use crate::types::{self, SqlType};

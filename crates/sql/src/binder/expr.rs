@@ -6,8 +6,8 @@ use base::limits::TARGETS_MAX;
 use base::{Error, Result, sqlstate};
 
 use super::Binder;
-use super::query::{Query, Relation, RelationKind};
 use super::scope::JoinWithDots;
+use crate::plan::bound::{Query, Relation, RelationKind};
 use crate::plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue, Variable};
 use crate::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
 use crate::types::{self, CastContext, RecordShape, SmolStr, SqlType, Value, oids};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, RelationKind as TableKind, TableDef, ViewScope};
 
+use super::Binder;
 use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
-use super::{Binder, Column, FromItem, Join, Query, Relation, RelationKind};
 use crate::catalogs::user_types::is_composite_type;
+use crate::plan::bound::{Column, FromItem, Join, Query, Relation, RelationKind};
 use crate::plan::{Expr, ExprKind, JoinKind, SetCall};
 use crate::plan::{NEW_ROWS, OLD_ROWS};
 use crate::privileges::Privileges;

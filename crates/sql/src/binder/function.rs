@@ -7,6 +7,7 @@ use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction};
 
 use super::Binder;
 use super::scope::Place;
+use crate::plan::bound;
 use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SortKey};
 use crate::privileges;
 use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
@@ -578,7 +579,7 @@ impl Binder<'_, '_> {
         let mut place = None;
         let parts = call.arguments.iter().chain(call.order.iter().map(|key| &key.expr)).chain(&call.filter);
         for part in parts {
-            super::query::for_each_inner(part, 0, &mut |inner, depth| {
+            bound::for_each_inner(part, 0, &mut |inner, depth| {
                 if let ExprKind::Aggregate(aggregate) = &inner.kind
                     && aggregate.level.checked_sub(depth) == Some(call.level)
                 {

@@ -3,7 +3,8 @@
 use base::{Error, Result, sqlstate};
 use engine::{RowLockMode, WaitPolicy};
 
-use super::{Binder, Distinct, FromItem, Lock, Query, RelationKind};
+use super::Binder;
+use crate::plan::bound::{Distinct, FromItem, Lock, Query, RelationKind};
 use crate::privileges::Privileges;
 use crate::tree::{LockStrength, LockWait, Locking};
 

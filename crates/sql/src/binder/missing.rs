@@ -2,9 +2,10 @@
 
 use base::{Error, sqlstate};
 
-use super::query::Relation;
+use super::Binder;
 use super::scope::{SYSTEM_COLUMNS, Scope, has_system_columns};
-use super::{Binder, RelationKind};
+use crate::plan::bound::Relation;
+use crate::plan::bound::RelationKind;
 use crate::tree::{Location, Name};
 
 impl Binder<'_, '_> {

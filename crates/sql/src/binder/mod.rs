@@ -26,7 +26,6 @@ mod mentions;
 mod missing;
 mod operator;
 mod parameters;
-mod query;
 mod same_query;
 mod scope;
 mod search_cycle;
@@ -50,10 +49,6 @@ pub use from::later_columns;
 pub(crate) use implication::implies;
 pub(crate) use operator::null_test;
 pub use parameters::Parameters;
-pub use query::{
-    ArbiterSearch, Change, Column, Cte, Distinct, FromItem, Join, Lock, OnConflict, OrderItem, Query, Relation,
-    RelationKind, SetOperation, TargetEntry, WindowSpec, for_each_inner, for_each_inner_mut,
-};
 pub(crate) use scope::SYSTEM_COLUMNS;
 pub use table::{
     TableExpressionUse, expression_columns, has_whole_row, is_whole_row, named_columns, table_expression,
@@ -72,6 +67,7 @@ use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::catalog::{Catalog, PG_CATALOG_SCHEMA, SequenceDef, TableDef, ViewScope};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
+use crate::plan::bound::Query;
 use crate::plan::{Expr, Meaning, VirtualTable};
 use crate::privileges::{self, Access, ColumnsUsed, Privileges};
 use crate::tree::{self, Location, Name, Statement};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::aggregate::{same, same_function, same_optional};
-use super::query::{FromItem, Query, RelationKind, SetOperation, WindowSpec};
+use crate::plan::bound::{FromItem, Query, RelationKind, SetOperation, WindowSpec};
 use crate::plan::{Expr, Quantifier, SetCall, SortKey, Subquery, SubqueryBody, SubqueryKind};
 
 /// Whether two subqueries that are not planned yet are the same.

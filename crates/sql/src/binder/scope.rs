@@ -6,8 +6,10 @@ use base::{Oid, Result, sqlstate};
 use engine::catalog::RelationKind as TableKind;
 
 use super::lock::made_up;
-use super::query::{FromItem, Relation, for_each_inner_mut};
-use super::{Binder, VariableConflict, WindowSpec};
+use super::{Binder, VariableConflict};
+use crate::plan::bound;
+use crate::plan::bound::WindowSpec;
+use crate::plan::bound::{FromItem, Relation, for_each_inner_mut};
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
 use crate::tree::{Location, Name};
@@ -263,7 +265,7 @@ pub(crate) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
 /// A system column of `table`. What the server computes has no rows on disk, but it has a number, and counts as made by
 /// whoever made the catalog as it is: clients that look for what has changed since then look at `xmin`.
 fn system_column(scope: &Scope, table: Oid, variable: Variable, oid: Oid, catalog_version: u64) -> Expr {
-    let is_computed = matches!(scope.relations[variable.relation as usize].kind, super::RelationKind::Virtual(_));
+    let is_computed = matches!(scope.relations[variable.relation as usize].kind, bound::RelationKind::Virtual(_));
     let value = match (variable.attribute, oid) {
         (_, oids::OID) if is_computed => Value::Oid(table.0),
         (XMIN, _) if is_computed => Value::Xid(catalog_version & 0xFFFF_FFFF),
@@ -275,8 +277,8 @@ fn system_column(scope: &Scope, table: Oid, variable: Variable, oid: Oid, catalo
 
 pub(super) fn has_system_columns(relation: &Relation) -> bool {
     match &relation.kind {
-        super::RelationKind::Table(table) => table.kind != TableKind::View,
-        super::RelationKind::Virtual(_) => true,
+        bound::RelationKind::Table(table) => table.kind != TableKind::View,
+        bound::RelationKind::Virtual(_) => true,
         _ => false,
     }
 }
@@ -597,7 +599,7 @@ impl Binder<'_, '_> {
         all().for_each(|column| self.reads(column));
         let index = self.scopes.len() - 1 - level as usize;
         if let Some(relation) = item.relation
-            && let super::RelationKind::Function { calls, ordinality: false } =
+            && let bound::RelationKind::Function { calls, ordinality: false } =
                 &self.scopes[index].relations[relation as usize].kind
             && let [call] = calls.as_slice()
             && !call.composite
@@ -626,7 +628,9 @@ impl Binder<'_, '_> {
     /// The type of the rows of an item that is no table: a function's own, if it has one.
     fn row_type(&self, item: &NamedItem, scope: usize) -> Oid {
         let kind = item.relation.map(|relation| &self.scopes[scope].relations[relation as usize].kind);
-        let Some(super::RelationKind::Function { calls, ordinality: false }) = kind else { return oids::RECORD };
+        let Some(bound::RelationKind::Function { calls, ordinality: false }) = kind else {
+            return oids::RECORD;
+        };
         match calls.as_slice() {
             [call]
                 if call.composite && types::composite_shape(self.context.lookup, call.types.result.oid).is_some() =>
@@ -642,7 +646,7 @@ impl Binder<'_, '_> {
     fn row_unless_made_up(&self, row: Expr, item: &NamedItem, relation: u32, level: u32, location: Location) -> Expr {
         let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
         let mark = match &scope.relations[relation as usize].kind {
-            super::RelationKind::Table(_) if item.table != Oid::INVALID => {
+            bound::RelationKind::Table(_) if item.table != Oid::INVALID => {
                 let (_, attribute, oid) = SYSTEM_COLUMNS[SYSTEM_COLUMNS.len() - 1];
                 let variable = Variable { level, relation, attribute, location };
                 Expr::new(ExprKind::Variable(variable), SqlType::new(oid))

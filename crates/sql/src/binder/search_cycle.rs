@@ -6,9 +6,10 @@
 
 use base::{Error, Oid, Result, sqlstate};
 
+use super::Binder;
 use super::scope::{Place, Scope};
-use super::{Binder, Column, Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
 use crate::parser::parse_expression;
+use crate::plan::bound::{Column, Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{CteId, Expr, ExprKind, FieldAccess, OutputColumn, Variable};
 use crate::tree::{self, CommonTableExpression, Location, Name, QueryBody};
 use crate::types::{SqlType, oids};

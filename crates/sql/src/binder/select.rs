@@ -2,11 +2,12 @@
 
 use base::{Result, sqlstate};
 
+use super::Binder;
 use super::aggregate::same;
 use super::scope::{Place, Scope};
 use super::target::check_count;
 use super::volatility::is_volatile;
-use super::{Binder, Column, Distinct, FromItem, OrderItem, Query, Relation, RelationKind, TargetEntry};
+use crate::plan::bound::{Column, Distinct, FromItem, OrderItem, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, GroupItem, Name, QueryBody, Select, SortBy, Target};
 use crate::types::{SqlType, oids};

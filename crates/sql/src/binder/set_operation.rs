@@ -2,8 +2,9 @@
 
 use base::{Result, sqlstate};
 
+use super::Binder;
 use super::scope::Place;
-use super::{Binder, Column, OrderItem, Query, Relation, RelationKind, SetOperation, TargetEntry};
+use crate::plan::bound::{Column, OrderItem, Query, Relation, RelationKind, SetOperation, TargetEntry};
 use crate::plan::{Expr, OutputColumn};
 use crate::tree::{self, ExprKind as Tree, Literal, Name, QueryBody, SetOperator, SortBy};
 use crate::types::{SqlType, oids};

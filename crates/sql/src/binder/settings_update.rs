@@ -5,9 +5,10 @@
 use base::{Error, Result, sqlstate};
 use engine::catalog::PG_CATALOG_SCHEMA;
 
+use super::Binder;
 use super::table::FoundRelation;
-use super::{Binder, Query};
 use crate::parser::parse_expression;
+use crate::plan::bound::Query;
 use crate::tree::{self, Distinct, Expr, ExprKind, FromItem, Literal, Name, OperatorName, QueryBody, Select, Target};
 
 impl Binder<'_, '_> {

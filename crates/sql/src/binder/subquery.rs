@@ -2,8 +2,9 @@
 
 use base::{Result, sqlstate};
 
+use super::Binder;
 use super::operator::{call_of, is_hashable_equality};
-use super::{Binder, Query};
+use crate::plan::bound::Query;
 use crate::plan::{Expr, ExprKind, Quantifier, Subquery, SubqueryBody, SubqueryKind};
 use crate::tree::{self, Location};
 use crate::types::{self, SqlType};

@@ -3,9 +3,10 @@
 use base::limits::TARGETS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 
+use super::Binder;
 use super::aggregate::same;
 use super::scope::{NamedColumn, Place};
-use super::{Binder, RelationKind, TargetEntry};
+use crate::plan::bound::{RelationKind, TargetEntry};
 use crate::plan::{Expr, ExprKind, OutputColumn, SortKey};
 use crate::tree::{
     self, ExprKind as Tree, Indirection, Literal, Name, SessionFunction, SortBy, SortDirection, SubqueryKind, Target,

@@ -11,7 +11,8 @@ use engine::row::ColumnSet;
 
 use super::scope::{NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
-use super::{BindContext, Binder, Parameters, RelationKind};
+use super::{BindContext, Binder, Parameters};
+use crate::plan::bound::RelationKind;
 use crate::plan::{Expr, ExprKind};
 use crate::privileges::{ColumnsUsed, Privileges};
 use crate::tree::{self, Distinct, Name, QueryBody, Select, TableReference};

@@ -1,6 +1,6 @@
 //! Which expressions give something else, or have effects, each time that they are computed.
 
-use super::query::{Cte, Query, RelationKind};
+use crate::plan::bound::{Cte, Query, RelationKind};
 use crate::plan::{AggregateCall, Expr, ExprKind, FunctionTarget, SetCall, Subquery, SubqueryBody};
 use crate::types::Volatility;
 

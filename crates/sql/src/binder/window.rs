@@ -2,8 +2,9 @@
 
 use base::{Result, sqlstate};
 
+use super::Binder;
 use super::scope::Place;
-use super::{Binder, WindowSpec};
+use crate::plan::bound::WindowSpec;
 use crate::plan::{
     Expr, ExprKind, FrameExclusion, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode, WindowTarget,
 };

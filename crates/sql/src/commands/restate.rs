@@ -14,8 +14,9 @@ use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_ea
 use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
-use crate::binder::{self, for_each_inner_mut};
 use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
+use crate::plan::bound;
+use crate::plan::bound::for_each_inner_mut;
 use crate::plan::{Expr, ExprKind};
 use crate::types::SqlType;
 
@@ -147,7 +148,7 @@ fn casts_of_fields(expr: &mut Expr, row_type: Oid) -> Vec<SqlType> {
     casts
 }
 
-fn casts_in_query(query: &mut binder::Query, row_type: Oid) -> Vec<SqlType> {
+fn casts_in_query(query: &mut bound::Query, row_type: Oid) -> Vec<SqlType> {
     let mut casts = Vec::new();
     query.for_each_expr_mut(0, &mut |expr, _| casts.extend(casts_of_fields(expr, row_type)));
     casts

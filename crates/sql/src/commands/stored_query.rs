@@ -22,6 +22,7 @@ use super::reshape::{Reshaping, Stored};
 use crate::binder::{self, Parameters, Resolved};
 use crate::parser::{if_readable, parse_stored_query};
 use crate::plan::Expr;
+use crate::plan::bound;
 use crate::session::CatalogView;
 use crate::session::planning::Environment;
 use crate::tree::{Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
@@ -31,7 +32,7 @@ use crate::types::{self, SqlType};
 pub(super) struct StoredQuery {
     query: Box<Query>,
     /// Its bound form, in which the views that it reads are tables; `None` if it can't be bound any more.
-    pub bound: Option<binder::Query>,
+    pub bound: Option<bound::Query>,
     /// The catalog in which it was bound.
     catalog: CatalogView,
     /// Of a view, what its names are looked up among.
@@ -46,7 +47,7 @@ impl StoredQuery {
     fn new(
         ddl: &Ddl<'_>,
         (query, is_stored): (Box<Query>, bool),
-        bound: Option<binder::Query>,
+        bound: Option<bound::Query>,
         resolved: Resolved,
     ) -> StoredQuery {
         let collector = Collector { ddl, is_stored, relations: RefCell::default(), types: RefCell::default() };
@@ -299,7 +300,7 @@ pub(super) fn bound_closed(
     environment: Environment<'_>,
     text: &str,
     query: Box<Query>,
-) -> (Box<Query>, Result<Option<binder::Query>>, Resolved) {
+) -> (Box<Query>, Result<Option<bound::Query>>, Resolved) {
     let resolved = RefCell::default();
     let statement = Statement::Select(query);
     let bound = environment
@@ -316,7 +317,7 @@ pub(super) fn bound_closed(
 /// 0A000.
 pub(super) fn check_text(ddl: &Ddl<'_>, view: &Arc<TableDef>, types: &[SqlType]) -> Result<()> {
     let bound = StoredQuery::of_view(ddl, view)?.and_then(|stored| stored.bound);
-    let is_it = |bound: &binder::Query| {
+    let is_it = |bound: &bound::Query| {
         bound.output().map(|target| target.expr.sql_type.oid).eq(types.iter().map(|sql_type| sql_type.oid))
     };
     if bound.as_ref().is_some_and(is_it) {
@@ -367,7 +368,7 @@ impl StoredQueries {
                 }
                 let new = TableDef { view_query: Some(text), ..(**old).clone() };
                 let types: Vec<SqlType> =
-                    stored.bound.iter().flat_map(binder::Query::output).map(|target| target.expr.sql_type).collect();
+                    stored.bound.iter().flat_map(bound::Query::output).map(|target| target.expr.sql_type).collect();
                 check_text(ddl, &Arc::new(new.clone()), &types)?;
                 ddl.replace(new)?;
             }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use engine::catalog::FunctionDef as StoredFunction;
 
+use super::bound::Query;
 use super::{Plan, SortKey};
-use crate::binder::Query;
 use crate::tree::Name;
 use crate::types::{self, AggregateDef, CallTypes, FunctionDef, OperatorDef, RecordShape, SqlType, Value};
 

@@ -30,6 +30,7 @@
 //! When a row to be changed or locked turns out to have a newer committed version, the statement's
 //! conditions are tried again on that version: [`Recheck`] says how.
 
+pub mod bound;
 mod expr;
 mod meaning;
 mod scan;

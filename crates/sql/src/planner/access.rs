@@ -9,7 +9,8 @@ use super::flatten::{RelationSet, relations_of};
 use super::fold::{has_subquery, is_volatile};
 use super::selectivity::{Relations, conjunction, selectivity};
 use super::{DISABLED_COST, Planner};
-use crate::binder::{self, RelationKind, implies};
+use crate::binder::{self, implies};
+use crate::plan::bound::RelationKind;
 use crate::plan::{CastExpr, Expr, ExprKind, KeyPart, TableExpressions, Variable};
 use crate::types::{self, Cast, CastContext, OperatorRole, SqlType, Value, oids};
 

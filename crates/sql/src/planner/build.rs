@@ -13,7 +13,8 @@ use super::lower::Layout;
 use super::needed::Needed;
 use super::unread::drop_unread_columns;
 use super::{Planner, node};
-use crate::binder::{self, Distinct, Query, Relation, RelationKind, SetOperation, calls_volatile};
+use crate::binder::{self, calls_volatile};
+use crate::plan::bound::{Distinct, Query, Relation, RelationKind, SetOperation};
 use crate::plan::{
     CurrentOf, CursorName, Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind,
     MergeJoin, NestedLoop, Node, Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,

@@ -10,8 +10,8 @@ use super::lower::Layout;
 use super::needed::Needed;
 use super::selectivity::Relations;
 use super::{Planner, fold, node};
-use crate::binder::{ArbiterSearch, Change, OnConflict, Query, TargetEntry, for_each_inner};
 use crate::plan::Event;
+use crate::plan::bound::{ArbiterSearch, Change, OnConflict, Query, TargetEntry, for_each_inner};
 use crate::plan::{
     self, Assignment, ConflictUpdate, Delete, Expr, ExprKind, Insert, Node, Plan, ScanColumn, Target, Update,
     ViewChange,

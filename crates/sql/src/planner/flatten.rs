@@ -7,11 +7,11 @@ use super::fold::{fold, has_subquery, is_volatile};
 use super::lower::raised_levels;
 use super::semi_join::join_subqueries;
 use super::{Inlining, Planner};
-use crate::binder::{
-    BindContext, Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut,
-    is_volatile_query, same,
-};
+use crate::binder::{BindContext, is_volatile_query, same};
 use crate::parser::too_deep;
+use crate::plan::bound::{
+    Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut,
+};
 use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
 
 /// A set of range table entries.

@@ -12,11 +12,11 @@ use engine::catalog::{FunctionDef, FunctionKind, Volatility};
 use super::Planner;
 use super::fold::{fold_within, has_subquery, is_volatile};
 use super::lower::raised_levels;
-use crate::binder::{
-    self, BindContext, Bound, Distinct, FromItem, Parameters, Query, Relation, RelationKind, TargetEntry,
-};
+use crate::binder::{self, BindContext, Bound, Parameters};
 use crate::commands::volatility;
 use crate::parser::{self, ParseOptions};
+use crate::plan::bound;
+use crate::plan::bound::{Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, Meaning, SetCall, Variable};
 use crate::privileges::Access;
 use crate::sql_function;
@@ -356,7 +356,7 @@ fn call_cost(expr: &Expr) -> u32 {
 /// Puts the arguments, which belong to a query `depth` queries further out, where a body reads its parameters. Nothing
 /// of a body points into the statement's text. False if that became too much, which leaves `expr` good for nothing.
 fn replace_parameters(expr: &mut Expr, depth: u32, arguments: &[Expr], inlining: &mut Inlining) -> bool {
-    binder::for_each_inner_mut(expr, depth, &mut |inner, depth| {
+    bound::for_each_inner_mut(expr, depth, &mut |inner, depth| {
         inlining.nodes += 1;
         match &mut inner.kind {
             ExprKind::Parameter(number) => {
@@ -509,7 +509,7 @@ impl Planner<'_, '_> {
             column.sql_type = expr.sql_type;
             targets.push(TargetEntry { expr, column, hidden: false });
         }
-        let columns = columns.iter().map(|(name, sql_type)| binder::Column {
+        let columns = columns.iter().map(|(name, sql_type)| bound::Column {
             name: name.clone(),
             sql_type: *sql_type,
             dropped: false,

@@ -6,7 +6,7 @@ use super::access::{Offered, ScanPath, is_hashable};
 use super::flatten::{Group, OuterJoin, RelationSet, Unit, relations_of};
 use super::selectivity::{Relations, conjunction};
 use super::{DISABLED_COST, Planner};
-use crate::binder::{Query, RelationKind, for_each_inner};
+use crate::plan::bound::{Query, RelationKind, for_each_inner};
 use crate::plan::{Expr, ExprKind, JoinKind};
 use crate::types::{OperatorRole, SqlType, oids};
 

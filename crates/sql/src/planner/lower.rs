@@ -3,7 +3,8 @@
 use base::{Error, Result};
 
 use super::{GROUP_RELATION, Planner, Slot};
-use crate::binder::{self, for_each_inner_mut};
+use crate::binder;
+use crate::plan::bound::for_each_inner_mut;
 use crate::plan::{Expr, ExprKind, Node, Plan, SubqueryBody, SubqueryKind, Variable};
 use std::sync::Arc;
 

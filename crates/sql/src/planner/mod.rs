@@ -53,6 +53,7 @@ use engine::catalog::TableDef;
 
 use crate::binder::{self, BindContext, Bound, Parameters};
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
+use crate::plan::bound;
 use crate::plan::{
     self, Command, CteId, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable,
 };
@@ -118,9 +119,9 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     let command = match query.change.as_deref() {
         None if query.is_settings_update => Command::Update,
         None => Command::Select,
-        Some(binder::Change::Insert { .. }) => Command::Insert,
-        Some(binder::Change::Update { .. }) => Command::Update,
-        Some(binder::Change::Delete { .. }) => Command::Delete,
+        Some(bound::Change::Insert { .. }) => Command::Insert,
+        Some(bound::Change::Update { .. }) => Command::Update,
+        Some(bound::Change::Delete { .. }) => Command::Delete,
     };
     let mut row_places = if context.settings.keeps_row_places { add_places(&mut query) } else { RowPlaces::default() };
     let mut planner = Planner {
@@ -187,7 +188,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
 }
 
 /// Has a cursor's query give the places of its tables' rows behind its columns, if each of its rows is made of one row each.
-fn add_places(query: &mut binder::Query) -> RowPlaces {
+fn add_places(query: &mut bound::Query) -> RowPlaces {
     if query.change.is_some() {
         return RowPlaces::default();
     }
@@ -197,7 +198,7 @@ fn add_places(query: &mut binder::Query) -> RowPlaces {
     let is_made_of_rows = query.set_operation.is_none()
         && !query.is_grouped
         && query.windows.is_empty()
-        && query.distinct == binder::Distinct::No
+        && query.distinct == bound::Distinct::No
         && !query.has_sets;
     if !is_made_of_rows {
         return places;
@@ -208,17 +209,17 @@ fn add_places(query: &mut binder::Query) -> RowPlaces {
         let number = number as u32;
         let mut given = Vec::new();
         match &mut relation.kind {
-            binder::RelationKind::Table(table) => {
+            bound::RelationKind::Table(table) => {
                 given.push(-1);
                 places.tables.push((table.oid, query.locks.iter().any(|lock| lock.relation == number)));
             }
             // One that locks rows itself stays what it is.
-            binder::RelationKind::Subquery(inner) if !inner.locks.is_empty() => {
+            bound::RelationKind::Subquery(inner) if !inner.locks.is_empty() => {
                 let of_inner = add_places(inner);
                 places.locks_rows |= of_inner.locks_rows;
                 for _ in &of_inner.tables {
                     given.push(relation.columns.len() as i32);
-                    relation.columns.push(binder::Column { name: name.clone(), sql_type, dropped: false });
+                    relation.columns.push(bound::Column { name: name.clone(), sql_type, dropped: false });
                 }
                 places.tables.extend(of_inner.tables);
             }
@@ -228,7 +229,7 @@ fn add_places(query: &mut binder::Query) -> RowPlaces {
             let variable = Variable { level: 0, relation: number, attribute, location: -1 };
             let column = OutputColumn { name: name.clone(), sql_type, table: Oid::INVALID, attribute: 0 };
             let expr = Expr::new(plan::ExprKind::Variable(variable), sql_type);
-            query.targets.push(binder::TargetEntry { expr, column, hidden: false });
+            query.targets.push(bound::TargetEntry { expr, column, hidden: false });
         }
     }
     places

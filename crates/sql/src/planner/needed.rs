@@ -1,7 +1,7 @@
 //! Which columns of which entries are read: scans decode no others.
 
 use super::join::Path;
-use crate::binder::{Query, RelationKind, for_each_inner};
+use crate::plan::bound::{Query, RelationKind, for_each_inner};
 use crate::plan::{Expr, ExprKind};
 
 /// For each entry of a range table, the columns read, in ascending order.

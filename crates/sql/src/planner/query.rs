@@ -11,7 +11,8 @@ use super::lower::Layout;
 use super::needed::Needed;
 use super::selectivity::Relations;
 use super::{DISABLED_COST, Frame, Planner, node};
-use crate::binder::{Change, Cte, Distinct, Query, RelationKind};
+use crate::plan::bound;
+use crate::plan::bound::{Change, Cte, Distinct, Query, RelationKind};
 use crate::plan::{self, AggregateCall, Expr, ExprKind, Node, Plan, RecursiveUnion, SubqueryBody, SubqueryKind};
 use crate::types::{SqlType, Value};
 
@@ -280,16 +281,16 @@ fn first_of(query: &Query, conditions: Vec<Expr>, argument: &Expr, descending: b
     };
     let mut inner = Query {
         relations: query.relations.clone(),
-        from: vec![crate::binder::FromItem::Relation(0)],
+        from: vec![bound::FromItem::Relation(0)],
         filter: Expr::all(conditions),
-        targets: vec![crate::binder::TargetEntry { expr: argument.clone(), column, hidden: false }],
-        order: vec![crate::binder::OrderItem { target: 0, descending, nulls_first: descending }],
+        targets: vec![bound::TargetEntry { expr: argument.clone(), column, hidden: false }],
+        order: vec![bound::OrderItem { target: 0, descending, nulls_first: descending }],
         limit: Some(Expr::constant(Value::Int8(1), SqlType::INT8)),
         ..Query::default()
     };
     // What the conditions read of enclosing queries is one query further out now.
     inner.for_each_expr_mut(0, &mut |expr, depth| {
-        crate::binder::for_each_inner_mut(expr, depth, &mut |found, depth| match &mut found.kind {
+        bound::for_each_inner_mut(expr, depth, &mut |found, depth| match &mut found.kind {
             ExprKind::Variable(variable) if variable.level > depth => variable.level += 1,
             _ => {}
         });
@@ -307,7 +308,7 @@ fn first_of(query: &Query, conditions: Vec<Expr>, argument: &Expr, descending: b
 
 /// The aggregates of the query's own level, each once.
 pub(super) fn collect_aggregates(expr: &Expr, calls: &mut Vec<AggregateCall>) {
-    crate::binder::for_each_inner(expr, 0, &mut |inner, depth| {
+    bound::for_each_inner(expr, 0, &mut |inner, depth| {
         if let ExprKind::Aggregate(call) = &inner.kind
             && call.level == depth
         {

@@ -4,7 +4,7 @@ use super::Planner;
 use super::flatten::relations_of;
 use super::fold::is_volatile;
 use super::statistics::TableStatistics;
-use crate::binder::{Query, RelationKind};
+use crate::plan::bound::{Query, RelationKind};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified};
 use crate::types::{OperatorRole, Value};
 

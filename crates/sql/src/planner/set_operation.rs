@@ -5,7 +5,7 @@ use base::{Error, Result};
 use super::lower::Layout;
 use super::query::target_layout;
 use super::{Planner, node};
-use crate::binder::{Query, Relation, RelationKind, SetOperation};
+use crate::plan::bound::{Query, Relation, RelationKind, SetOperation};
 use crate::plan::{Expr, Node, Plan, SetOperator, SortKey};
 use crate::tree;
 use crate::types::SqlType;

@@ -6,7 +6,7 @@ use base::Result;
 use super::Planner;
 use super::fold::{fold, is_volatile};
 use super::query::collect_aggregates;
-use crate::binder::{Distinct, Query};
+use crate::plan::bound::{Distinct, Query};
 use crate::plan::{Expr, ExprKind};
 use crate::types::Value;
 

@@ -10,7 +10,8 @@ use super::lower::{Layout, raised_levels, replace_grouped};
 use super::query::{collect_aggregates, target_layout};
 use super::selectivity::{Relations, group_count};
 use super::{GROUP_RELATION, Grouping, Planner, SET_RELATION, TARGET_RELATION, WINDOW_RELATION, node};
-use crate::binder::{self, Distinct, Query, RelationKind, TargetEntry};
+use crate::binder;
+use crate::plan::bound::{Distinct, Query, RelationKind, TargetEntry};
 use crate::plan::{
     Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanColumn, ScanId, ScanSlots,
     SetCall, SetItem, SortKey, Variable, Window, WindowCall, WindowFrameBound,

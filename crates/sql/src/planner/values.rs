@@ -3,7 +3,7 @@
 use super::Planner;
 use super::flatten::{Group, Unit, relations_of};
 use super::selectivity::Relations;
-use crate::binder::{Query, RelationKind};
+use crate::plan::bound::{Query, RelationKind};
 use crate::plan::{Call, Expr, ExprKind, Variable};
 use crate::types::OperatorRole;
 

@@ -12,7 +12,9 @@ use base::Oid;
 use super::expr::{Deparser, Names, Qualify, sort_suffix};
 use super::naming::{Catalogs, ScopeNames};
 use super::query::{INDENT, Writer};
-use crate::binder::{self, Query, RelationKind, WindowSpec};
+use crate::binder;
+use crate::plan::bound;
+use crate::plan::bound::{Query, RelationKind, WindowSpec};
 use crate::plan::{self, FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode};
 use crate::tree::{self, Expr, ExprKind, SubqueryKind};
 use crate::types::reg_types::quote_identifier;
@@ -205,7 +207,7 @@ impl<'w, 'q> BoundNames<'w, 'q> {
 fn read_outside(query: &Query, scopes: &[Scope<'_>]) -> Vec<String> {
     let mut read = Vec::new();
     query.for_each_expr(0, &mut |expr, depth| {
-        binder::for_each_inner(expr, depth, &mut |inner, depth| {
+        bound::for_each_inner(expr, depth, &mut |inner, depth| {
             let plan::ExprKind::Variable(variable) = &inner.kind else { return };
             let scope = variable.level.checked_sub(depth + 1).and_then(|up| scopes.iter().rev().nth(up as usize));
             let Some(scope) = scope else { return };

@@ -1,8 +1,8 @@
 //! FROM, back to text: tables, subqueries, functions and joins.
 
 use super::query::{Writer, alias_text};
-use crate::binder;
 use crate::plan;
+use crate::plan::bound;
 use crate::tree::{
     Alias, ColumnDefinitionItem, ExprKind, FromItem, Join, JoinType, Name, Query, QueryBody, TableReference,
 };
@@ -50,10 +50,10 @@ impl<'a> Writer<'a> {
         let (number, relation) = self.next_relation();
         let kind = relation.map(|relation| &relation.kind);
         let values = match (&query.body, kind) {
-            (QueryBody::Values(written), Some(binder::RelationKind::Values(rows))) => self.rows_text(written, rows),
+            (QueryBody::Values(written), Some(bound::RelationKind::Values(rows))) => self.rows_text(written, rows),
             _ => None,
         };
-        if let Some(binder::RelationKind::Subquery(query)) = kind {
+        if let Some(bound::RelationKind::Subquery(query)) = kind {
             self.next = Some(query);
         }
         match values {
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
         let FromItem::Function { calls, lateral, ordinality, rows_from, alias, columns, .. } = item else { return };
         let (number, relation) = self.next_relation();
         let bound: &[plan::SetCall] = match relation.map(|relation| &relation.kind) {
-            Some(binder::RelationKind::Function { calls: bound, .. }) => bound,
+            Some(bound::RelationKind::Function { calls: bound, .. }) => bound,
             _ => &[],
         };
         if *lateral || bound.iter().flat_map(|call| &call.arguments).any(reads_this_from) {
@@ -160,7 +160,7 @@ impl<'a> Writer<'a> {
     /// Both sides of a join and its condition.
     fn joined(&mut self, join: &Join) {
         let bound = match self.next_join.take() {
-            Some(binder::FromItem::Join(bound)) => Some(&**bound),
+            Some(bound::FromItem::Join(bound)) => Some(&**bound),
             _ => None,
         };
         self.next_join = bound.map(|bound| &bound.left);
@@ -215,7 +215,7 @@ impl<'a> Writer<'a> {
 /// Whether an argument reads what stands before its function in FROM.
 fn reads_this_from(argument: &plan::Expr) -> bool {
     let mut found = false;
-    binder::for_each_inner(argument, 0, &mut |inner, depth| {
+    bound::for_each_inner(argument, 0, &mut |inner, depth| {
         found |= matches!(&inner.kind, plan::ExprKind::Variable(variable) if variable.level == depth);
     });
     found

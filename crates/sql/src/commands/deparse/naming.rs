@@ -11,7 +11,9 @@ use base::limits::NAME_MAX_BYTES;
 use engine::catalog::ViewScope;
 
 use super::expr::Qualify;
-use crate::binder::{self, RelationKind};
+use crate::binder;
+use crate::plan::bound;
+use crate::plan::bound::RelationKind;
 use crate::plan::{SetCall, Variable};
 use crate::session::CatalogView;
 use crate::tree::{self, Alias, Name};
@@ -91,7 +93,7 @@ impl ScopeNames {
     pub fn new(
         catalogs: Catalogs<'_>,
         written: &tree::Query,
-        query: &binder::Query,
+        query: &bound::Query,
         is_taken: &dyn Fn(&str) -> bool,
     ) -> ScopeNames {
         let tree::QueryBody::Select(select) = &written.body else {
@@ -211,7 +213,7 @@ fn free(plain: &str, is_taken: impl Fn(&str) -> bool) -> String {
 /// A walk over FROM as it was written and as it was bound.
 struct Walk<'w> {
     catalogs: Catalogs<'w>,
-    query: &'w binder::Query,
+    query: &'w bound::Query,
     is_taken: &'w dyn Fn(&str) -> bool,
     names: ScopeNames,
     joins: Vec<AliasedJoin<'w>>,
@@ -239,7 +241,7 @@ struct Merged {
 
 impl<'w> Walk<'w> {
     /// The columns of an entry with the names that they have by themselves.
-    fn unnamed(&self, relation: &binder::Relation) -> EntryNames {
+    fn unnamed(&self, relation: &bound::Relation) -> EntryNames {
         let now = match &relation.kind {
             RelationKind::Table(table) => self.catalogs.now.catalog().table(table.oid),
             _ => None,
@@ -303,10 +305,10 @@ impl<'w> Walk<'w> {
     }
 
     /// Gives the entries of an item their aliases' names; what the item shows.
-    fn item(&mut self, written: &'w tree::FromItem, bound: &binder::FromItem, merged: &mut [Merged]) -> Vec<Shown> {
+    fn item(&mut self, written: &'w tree::FromItem, bound: &bound::FromItem, merged: &mut [Merged]) -> Vec<Shown> {
         match (written, bound) {
-            (tree::FromItem::Join(join), binder::FromItem::Join(inner)) => self.join(join, inner, merged),
-            (_, binder::FromItem::Relation(number)) => self.entry(written, *number as usize),
+            (tree::FromItem::Join(join), bound::FromItem::Join(inner)) => self.join(join, inner, merged),
+            (_, bound::FromItem::Relation(number)) => self.entry(written, *number as usize),
             _ => Vec::new(),
         }
     }
@@ -351,7 +353,7 @@ impl<'w> Walk<'w> {
         };
         let columns = relation.columns.iter().enumerate();
         let columns = columns.filter(|(place, column)| !column.dropped && !later.contains(place));
-        let shown = |(place, column): (usize, &binder::Column)| Shown {
+        let shown = |(place, column): (usize, &bound::Column)| Shown {
             name: column.name.clone(),
             places: vec![(number, place)],
             is: Some((number, place)),
@@ -360,7 +362,7 @@ impl<'w> Walk<'w> {
         columns.map(shown).collect()
     }
 
-    fn join(&mut self, written: &'w tree::Join, bound: &binder::Join, merged: &mut [Merged]) -> Vec<Shown> {
+    fn join(&mut self, written: &'w tree::Join, bound: &bound::Join, merged: &mut [Merged]) -> Vec<Shown> {
         let mut left = self.item(&written.left, &bound.left, merged);
         let mut right = self.item(&written.right, &bound.right, merged);
         let using: Vec<Name> = if written.natural {
@@ -487,14 +489,14 @@ enum Field {
     Unknown,
 }
 
-fn column_count(query: &binder::Query) -> usize {
+fn column_count(query: &bound::Query) -> usize {
     query.output().count()
 }
 
-fn entries_of(item: &binder::FromItem, found: &mut Vec<usize>) {
+fn entries_of(item: &bound::FromItem, found: &mut Vec<usize>) {
     match item {
-        binder::FromItem::Relation(number) => found.push(*number as usize),
-        binder::FromItem::Join(join) => {
+        bound::FromItem::Relation(number) => found.push(*number as usize),
+        bound::FromItem::Join(join) => {
             entries_of(&join.left, found);
             entries_of(&join.right, found);
         }

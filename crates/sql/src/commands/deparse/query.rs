@@ -7,6 +7,7 @@ use super::expr::sort_suffix;
 use super::naming::Catalogs;
 use crate::binder::{self, column_name};
 use crate::plan;
+use crate::plan::bound;
 use crate::tree::{
     Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, GroupItem, Indirection, Literal, Location,
     LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection,
@@ -104,7 +105,7 @@ pub fn visit_names(query: &Query, names: &dyn QueryNames) {
 pub(in crate::commands) fn query_text(
     query: &Query,
     names: &dyn QueryNames,
-    bound: &binder::Query,
+    bound: &bound::Query,
     catalogs: Catalogs<'_>,
 ) -> String {
     written(query, names, false, Some((&Bound::new(catalogs), bound)))
@@ -116,7 +117,7 @@ pub(super) fn written<'a>(
     query: &Query,
     names: &'a dyn QueryNames,
     pretty: bool,
-    bound: Option<(&'a Bound<'a>, &'a binder::Query)>,
+    bound: Option<(&'a Bound<'a>, &'a bound::Query)>,
 ) -> String {
     let mut writer = Writer {
         names,
@@ -160,15 +161,15 @@ pub(super) struct Writer<'a> {
     /// The bound form of the query, if that is known.
     pub(super) bound: Option<&'a Bound<'a>>,
     /// The bound form of the query that is written next.
-    pub(super) next: Option<&'a binder::Query>,
+    pub(super) next: Option<&'a bound::Query>,
     /// The bound form of the item of FROM that is written next.
-    pub(super) next_join: Option<&'a binder::FromItem>,
+    pub(super) next_join: Option<&'a bound::FromItem>,
     /// Whether the columns of the query that is written next can be named by others.
     pub(super) are_names_visible: bool,
     /// How many entries of the range table have been written.
     leaf: usize,
     /// The two terms of a recursive query, which are bound one by one.
-    parts: Option<(&'a binder::Query, &'a binder::Query)>,
+    parts: Option<(&'a bound::Query, &'a bound::Query)>,
     /// The names within the expression that is written as it stands in the text.
     pub(super) places: Places<'a>,
 }
@@ -228,7 +229,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The number of the entry of the range table that is written next, and the entry.
-    pub(super) fn next_relation(&mut self) -> (usize, Option<&'a binder::Relation>) {
+    pub(super) fn next_relation(&mut self) -> (usize, Option<&'a bound::Relation>) {
         let number = self.leaf;
         self.leaf += 1;
         (number, self.bound_query().and_then(|query| query.relations.get(number)))
@@ -410,8 +411,8 @@ impl<'a> Writer<'a> {
     /// ORDER BY's list. Of a set operation, columns are named by their numbers.
     fn order(&mut self, query: &Query) {
         // DISTINCT ON may sort by more than is written.
-        let is_whole = |bound: &binder::Query| match bound.distinct {
-            binder::Distinct::On(_) => bound.order.len() >= query.order.len(),
+        let is_whole = |bound: &bound::Query| match bound.distinct {
+            bound::Distinct::On(_) => bound.order.len() >= query.order.len(),
             _ => bound.order.len() == query.order.len(),
         };
         let Some(bound) = self.bound_query().filter(|bound| is_whole(bound)) else {
@@ -450,7 +451,7 @@ impl<'a> Writer<'a> {
     }
 
     /// An operand of a set operation: in parentheses where it is more than a select, or than the same operation before (`is_alike`).
-    fn set_operand(&mut self, query: &Query, part: Option<&'a binder::Query>, is_alike: bool) {
+    fn set_operand(&mut self, query: &Query, part: Option<&'a bound::Query>, is_alike: bool) {
         let is_leaf = !matches!(query.body, QueryBody::SetOperation { .. })
             || query.with.is_some()
             || !query.order.is_empty()
@@ -460,7 +461,7 @@ impl<'a> Writer<'a> {
             self.next = Some(part);
         } else if is_leaf {
             self.next = self.next_relation().1.and_then(|leaf| match &leaf.kind {
-                binder::RelationKind::Subquery(query) => Some(&**query),
+                bound::RelationKind::Subquery(query) => Some(&**query),
                 _ => None,
             });
         } else {
@@ -500,11 +501,11 @@ impl<'a> Writer<'a> {
         if let CteStatement::Query(query) = &*cte.statement {
             let bound = self.bound_query().and_then(|outer| outer.ctes.iter().find(|other| other.name == cte.name));
             match bound {
-                Some(binder::Cte { written_terms: Some(terms), .. }) => self.parts = Some((&terms.0, &terms.1)),
-                Some(binder::Cte { query, recursive: Some((recursive, _)), .. }) => {
+                Some(bound::Cte { written_terms: Some(terms), .. }) => self.parts = Some((&terms.0, &terms.1)),
+                Some(bound::Cte { query, recursive: Some((recursive, _)), .. }) => {
                     self.parts = Some((query, recursive))
                 }
-                Some(binder::Cte { query, .. }) => self.next = Some(query),
+                Some(bound::Cte { query, .. }) => self.next = Some(query),
                 None => {}
             }
             self.indent += INDENT;
@@ -604,19 +605,19 @@ impl<'a> Writer<'a> {
     }
 
     /// A key of ORDER BY or DISTINCT ON: the number or the name of an output column stands for its expression.
-    fn key_text(&self, item: &Expr, targets: &[Target], number: u32, entry: &binder::TargetEntry) -> String {
+    fn key_text(&self, item: &Expr, targets: &[Target], number: u32, entry: &bound::TargetEntry) -> String {
         let written = self.written_target(targets, number as usize).map_or(item, |target| &target.expr);
         let text = self.piece_of(|writer| writer.shown(written, Some(&entry.expr), Shown::Sorted));
         // A bare name would be taken for another column of the result.
-        let is_other = |(place, other): (usize, &binder::TargetEntry)| {
+        let is_other = |(place, other): (usize, &bound::TargetEntry)| {
             place != number as usize && quote_identifier(&other.column.name) == text
         };
         // In a text that is stored, an expression would be taken for the first column with it.
         let is_stored = self.bound.is_some_and(Bound::is_stored);
-        let is_earlier = |(place, other): (usize, &binder::TargetEntry)| {
+        let is_earlier = |(place, other): (usize, &bound::TargetEntry)| {
             is_stored && place < number as usize && binder::same(&other.expr, &entry.expr)
         };
-        let output = || self.bound_query().into_iter().flat_map(binder::Query::output).enumerate();
+        let output = || self.bound_query().into_iter().flat_map(bound::Query::output).enumerate();
         if !entry.hidden && (output().any(is_other) || output().any(is_earlier)) {
             (number + 1).to_string()
         } else {
@@ -625,14 +626,8 @@ impl<'a> Writer<'a> {
     }
 
     /// DISTINCT ON's list from its bound form, in the order in which the rows are sorted.
-    fn distinct_text(
-        &self,
-        select: &Select,
-        order: &[SortBy],
-        exprs: &[Expr],
-        query: &binder::Query,
-    ) -> Option<String> {
-        let binder::Distinct::On(places) = &query.distinct else { return None };
+    fn distinct_text(&self, select: &Select, order: &[SortBy], exprs: &[Expr], query: &bound::Query) -> Option<String> {
+        let bound::Distinct::On(places) = &query.distinct else { return None };
         if places.len() != exprs.len() {
             return None;
         }
@@ -654,7 +649,7 @@ impl<'a> Writer<'a> {
     }
 
     /// GROUP BY's list from its bound form.
-    fn group_text(&self, select: &Select, query: &binder::Query) -> Option<String> {
+    fn group_text(&self, select: &Select, query: &bound::Query) -> Option<String> {
         let mut written: Vec<&Expr> = Vec::with_capacity(query.groups.len());
         for item in &select.group {
             match item {
@@ -712,7 +707,7 @@ impl<'a> Writer<'a> {
     }
 
     /// One of the columns that `*` stands for.
-    fn part_of_star(&mut self, star: &Target, entry: &binder::TargetEntry) {
+    fn part_of_star(&mut self, star: &Target, entry: &bound::TargetEntry) {
         let name = &entry.column.name;
         let is_variable = matches!(entry.expr.kind, plan::ExprKind::Variable(_));
         let text = match star.expr.kind {
@@ -728,7 +723,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn target(&mut self, target: &Target, entry: Option<&binder::TargetEntry>, is_visible: bool) {
+    fn target(&mut self, target: &Target, entry: Option<&bound::TargetEntry>, is_visible: bool) {
         let start = self.text.len();
         let bound = entry.map(|entry| &entry.expr);
         self.shown(&target.expr, bound, Shown::Full);

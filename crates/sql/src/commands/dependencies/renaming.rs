@@ -15,7 +15,6 @@ use engine::catalog::{Catalog, Object, TableDef};
 
 use super::views::{use_of_query, views};
 use super::{Named, Node, casting_to, describe, mentioning};
-use crate::binder;
 use crate::catalogs::user_types;
 use crate::commands::ddl::{CHANGE_LOCK, Ddl};
 use crate::commands::overloads::namesakes;
@@ -24,6 +23,7 @@ use crate::commands::stored_expression::for_each_naming;
 use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
 use crate::plan::Expr;
+use crate::plan::bound;
 use crate::session::CatalogView;
 use crate::types::{self, SqlType};
 
@@ -150,7 +150,7 @@ impl Renaming {
     }
 
     /// The views whose queries name the object, with the bound queries. Locks nothing.
-    pub fn views_naming(&self, ddl: &Ddl<'_>) -> Result<Vec<(Oid, binder::Query)>> {
+    pub fn views_naming(&self, ddl: &Ddl<'_>) -> Result<Vec<(Oid, bound::Query)>> {
         let mut queries = self.queries(ddl, &ddl.catalog())?;
         queries.retain(|(view, query)| self.is_named_by(view, query));
         Ok(queries.into_iter().filter_map(|(view, query)| Some((view.oid, query.bound?))).collect())

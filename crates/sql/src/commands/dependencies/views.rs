@@ -6,9 +6,9 @@ use base::{Oid, Result};
 use engine::catalog::{Catalog, RelationKind as TableKind, TableDef};
 
 use super::Named;
-use crate::binder::{FromItem, Query, RelationKind};
 use crate::commands::ddl::Ddl;
 use crate::commands::stored_query::StoredQuery;
+use crate::plan::bound::{FromItem, Query, RelationKind};
 use crate::plan::{Expr, ExprKind, SubqueryBody};
 
 /// What a bound query reads.

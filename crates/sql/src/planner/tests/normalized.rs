@@ -3,8 +3,9 @@
 use base::Result;
 
 use super::{World, show};
-use crate::binder::{self, Parameters, for_each_inner_mut};
+use crate::binder::{self, Parameters};
 use crate::parser::{ParseOptions, normalize, parse};
+use crate::plan::bound::for_each_inner_mut;
 use crate::plan::{Expr, ExprKind};
 use crate::types::{PlainContext, SqlType, Value, input, oids};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::catalog::TableDef;
 use engine::{RowLockMode, WaitPolicy};
 
-use crate::plan::{
+use super::{
     Assignment, CteId, CursorName, Expr, ExprKind, JoinKind, OutputColumn, SetCall, SortKey, SubqueryBody, Target,
     VirtualTable, WindowFrame,
 };
