@@ -8,10 +8,11 @@ use engine::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
 use crate::executor::builtin_trigger_function;
-use crate::plan::{Expr, ExprKind, Variable, VirtualColumn, VirtualTable};
-use crate::plan::{NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
+use crate::plan::{
+    Expr, ExprKind, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, Variable, VirtualColumn, VirtualTable,
+};
 use crate::tree::{self, Name};
-use crate::types::{SqlType, Value};
+use crate::types::{RecordShape, SqlType, Value};
 
 /// How many rows a statement is thought to change, for the plans of what reads them.
 const TRANSITION_ROWS: f64 = 100.0;
@@ -86,7 +87,7 @@ impl Binder<'_, '_> {
             let def = def.clone();
             list.push(Arc::new(PlannedTrigger { def, function, condition, update_columns, transition_tables }));
         }
-        let shape = crate::plpgsql::row_shape(table);
+        let shape = RecordShape::of_table(table);
         Ok(Some(Arc::new(TableTriggers { table: Arc::clone(table), shape, list })))
     }
 

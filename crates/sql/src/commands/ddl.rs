@@ -13,7 +13,6 @@ use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
-use super::volatility::volatility;
 use crate::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
 use crate::catalogs::class;
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
@@ -22,6 +21,7 @@ use crate::executor::{Locals, Run};
 use crate::parser::character_position;
 use crate::plan::Expr;
 use crate::planner::Inlining;
+use crate::planner::volatility;
 use crate::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{CatalogView, SessionState, new_run};

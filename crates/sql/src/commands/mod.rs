@@ -48,7 +48,6 @@ mod user_type;
 mod validate;
 mod variables;
 mod view;
-pub(crate) mod volatility;
 
 pub use class::{StatementClass, activity, class_of};
 pub use copy::fuzz_copy;

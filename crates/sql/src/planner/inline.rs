@@ -13,7 +13,6 @@ use super::Planner;
 use super::fold::{fold_within, has_subquery, is_volatile};
 use super::lower::raised_levels;
 use crate::binder::{self, BindContext, Bound, Parameters};
-use crate::commands::volatility;
 use crate::parser::{self, ParseOptions};
 use crate::plan::bound;
 use crate::plan::bound::{Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
@@ -230,7 +229,7 @@ fn inlined_expression(
     let Bound { query, depends_on_settings, access, .. } = bound;
     let Some(target) = query.targets.into_iter().next() else { return Ok(None) };
     let mut expr = assigned(target.expr, SqlType::new(result.oid), context);
-    let worst = volatility::volatility(&expr);
+    let worst = super::volatility::volatility(&expr);
     let is_too_changeable = match function.volatility {
         Volatility::Immutable => worst != types::Volatility::Immutable,
         Volatility::Stable => worst == types::Volatility::Volatile,

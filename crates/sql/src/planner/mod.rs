@@ -37,6 +37,7 @@ mod statistics;
 mod unread;
 mod upper;
 mod values;
+mod volatility;
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ mod tests;
 pub use fold::fold;
 pub use inline::Inlining;
 pub use statistics::{ColumnStatistics, TableStatistics};
+pub(crate) use volatility::volatility;
 
 use std::sync::Arc;
 

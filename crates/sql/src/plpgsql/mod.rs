@@ -35,7 +35,6 @@ pub use frame::cast;
 use interpret::{Flow, leaving, outputs, run_block};
 use tree::{Function, VariableKind};
 pub use trigger::{TriggerCall, call_trigger};
-pub use types_of::row_shape;
 
 /// A function a session has compiled, with the definition it was compiled from.
 pub struct Compiled {

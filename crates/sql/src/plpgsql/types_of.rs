@@ -42,7 +42,7 @@ impl Declared for Parser<'_> {
 impl Parser<'_> {
     fn row_type(&self, parts: &[String]) -> Result<VariableKind> {
         let table = self.table(parts)?;
-        Ok(VariableKind::Record(Some(RowType { shape: row_shape(&table), domain: None })))
+        Ok(VariableKind::Record(Some(RowType { shape: RecordShape::of_table(&table), domain: None })))
     }
 
     fn type_of(&self, parts: &[String]) -> Result<VariableKind> {
@@ -84,11 +84,4 @@ impl Parser<'_> {
             }
         }
     }
-}
-
-/// The columns of a table's rows.
-pub fn row_shape(table: &TableDef) -> Arc<RecordShape> {
-    let live = table.columns.iter().filter(|column| !column.dropped);
-    let fields = live.map(|column| (column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod)));
-    Arc::new(RecordShape { type_oid: table.oid, fields: fields.collect() })
 }

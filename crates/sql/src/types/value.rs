@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::limits::VALUE_MAX_BYTES;
 use base::{Oid, Result, Tid};
+use engine::catalog::TableDef;
 use smallvec::SmallVec;
 pub use smol_str::SmolStr;
 
@@ -495,6 +496,14 @@ pub struct RecordShape {
 }
 
 impl RecordShape {
+    /// The rows of a table, without its dropped columns.
+    pub fn of_table(table: &TableDef) -> Arc<RecordShape> {
+        let live = table.columns.iter().filter(|column| !column.dropped);
+        let fields =
+            live.map(|column| (column.name.clone(), super::SqlType::with_typmod(column.type_oid, column.typmod)));
+        Arc::new(RecordShape { type_oid: table.oid, fields: fields.collect() })
+    }
+
     /// An anonymous row with fields named `f1`, `f2`, ...
     pub fn anonymous(types: impl IntoIterator<Item = super::SqlType>) -> RecordShape {
         let fields = types.into_iter().enumerate().map(|(index, ty)| (format!("f{}", index + 1), ty)).collect();

@@ -15,13 +15,13 @@ use super::super::index::rebuild_over_whole_rows;
 use super::super::reshape::{Reshaping, Stored, refuse_stored_rows};
 use super::super::restate::with_rows;
 use super::super::rewrite::rewrite;
-use super::super::volatility::volatility;
 use super::super::{index, properties, sequence, validate};
 use super::{add_constraint, place_of};
 use crate::binder::DefinitionUse;
 use crate::catalogs::user_types::restricts_nothing;
 use crate::executor::evaluate;
 use crate::plan::Expr;
+use crate::planner::volatility;
 use crate::tree::{self, ColumnDefinition, DefinitionElement, Name};
 use crate::types::{self, SqlType, StorageKind, Value, Volatility, oids};
 
