@@ -144,3 +144,10 @@ alter table wgf_other alter id type bigint;
 alter table wgf_defaults alter id type int using id + 1;
 drop table wgf_defaults, wgf_other;
 drop domain wgf_pos cascade;
+-- Of several NULLs the first column of the table is told.
+create table wgf_nulls (id int primary key, a int not null, b int);
+insert into wgf_nulls values (1, 1, 1);
+update wgf_nulls set a = null, id = null;
+update wgf_nulls set b = null, a = null::int;
+update wgf_nulls set (b, a, id) = (select null::int, null::int, null::int);
+drop table wgf_nulls;

@@ -69,12 +69,16 @@ impl<'p> UpdateRows<'p> {
             for assignment in &node.assignments {
                 self.assigned.push(evaluate(&assignment.value, &self.current, run)?);
             }
-            for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
-                let column = &open.table.def.columns[assignment.column as usize];
-                if column.not_null && value.is_null() && before.is_none() {
-                    let values = self.new_values(open)?;
-                    return Err(open.not_null_violation(&column.name, &values, run));
-                }
+            let columns = &open.table.def.columns;
+            let nulls = node.assignments.iter().zip(&self.assigned).filter(|(_, value)| value.is_null());
+            let missing =
+                nulls.map(|(assignment, _)| assignment.column as usize).filter(|place| columns[*place].not_null);
+            // The first in the order of the table is told, however they were assigned.
+            if before.is_none()
+                && let Some(place) = missing.min()
+            {
+                let values = self.new_values(open)?;
+                return Err(open.not_null_violation(&columns[place].name, &values, run));
             }
             let gone = if before.is_some() { open.lock_for_triggers(&mut tid, run)? } else { None };
             let outcome = if let Some(gone) = gone {
