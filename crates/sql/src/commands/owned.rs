@@ -15,7 +15,8 @@ use crate::tree::RoleName;
 pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -> Result<UtilityOutput> {
     let roles = owners(ddl, roles, "reassign", "reassign ownership of objects")?;
     let new = member(ddl, new_role, "reassign")?;
-    for role in roles {
+    // A role keeps what it is given by itself.
+    for role in roles.into_iter().filter(|role| *role != new) {
         for oid in hold_owned(ddl, &[role], CHANGE_LOCK)? {
             if matches!(ddl.catalog().object(oid), Some(Object::Schema(_))) {
                 ownership::require_create_in_database(ddl)?;
