@@ -209,7 +209,8 @@ fn differs(tokens: &[String], judge: &mut Session) -> Option<String> {
             let is_harmless = parsed.iter().any(|parsed| is_unsupported(&parsed.statement));
             (!is_harmless).then(|| format!("taken; PostgreSQL: {}", answer.lines().next().unwrap_or_default()))
         }
-        Err(error) if is_read && error.sqlstate() != base::sqlstate::FEATURE_NOT_SUPPORTED => {
+        Err(error) if error.sqlstate() == base::sqlstate::FEATURE_NOT_SUPPORTED => None,
+        Err(error) if is_read && !answer.contains(&format!("ERROR {}:", error.sqlstate().as_str())) => {
             Some(format!("refused: {}; PostgreSQL: {}", error.message(), answer.lines().next().unwrap_or_default()))
         }
         Err(_) => None,
