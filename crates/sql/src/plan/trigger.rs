@@ -8,7 +8,7 @@ use engine::catalog::{FunctionDef, TableDef, TriggerDef};
 use super::{Expr, VirtualTable};
 use crate::types::RecordShape;
 
-/// What happens to rows.
+/// A kind of change of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// INSERT
