@@ -26,10 +26,7 @@ impl Converter<'_> {
         let elements = nodes(&create.table_elts)
             .map(|element| match element {
                 NodeEnum::ColumnDef(column) => self.column_definition(column).map(TableElement::Column),
-                NodeEnum::Constraint(constraint) => {
-                    self.refuse_later_named_constraint(constraint)?;
-                    self.constraint(constraint).map(TableElement::Constraint)
-                }
+                NodeEnum::Constraint(constraint) => self.own_constraint(constraint).map(TableElement::Constraint),
                 NodeEnum::TableLikeClause(like) => {
                     Ok(TableElement::Like { table: required_range_var(&like.relation)?, options: like.options })
                 }
@@ -83,6 +80,14 @@ impl Converter<'_> {
                 other => Err(unexpected(&kind_of(other))),
             })
             .collect()
+    }
+
+    /// A constraint that does not stand behind a column: it can't be NOT NULL.
+    fn own_constraint(&mut self, constraint: &pb::Constraint) -> Result<Constraint> {
+        match constraint.contype() {
+            pb::ConstrType::ConstrNotnull => Err(self.later_syntax("not", constraint.location)),
+            _ => self.constraint(constraint),
+        }
     }
 
     fn constraint(&mut self, constraint: &pb::Constraint) -> Result<Constraint> {
@@ -331,10 +336,7 @@ impl Converter<'_> {
             "O" => AlterDomainAction::SetNotNull,
             "N" => AlterDomainAction::DropNotNull,
             "C" => match required(&alter.def)? {
-                NodeEnum::Constraint(constraint) => {
-                    self.refuse_later_named_constraint(constraint)?;
-                    AlterDomainAction::AddConstraint(self.constraint(constraint)?)
-                }
+                NodeEnum::Constraint(constraint) => AlterDomainAction::AddConstraint(self.own_constraint(constraint)?),
                 other => return Err(unexpected(&kind_of(other))),
             },
             "X" => AlterDomainAction::DropConstraint {
@@ -561,10 +563,7 @@ impl Converter<'_> {
             Type::AtSetIdentity => AlterTableAction::SetIdentity { column: name(), options: self.options_of(command)? },
             Type::AtDropIdentity => AlterTableAction::DropIdentity { column: name(), if_exists },
             Type::AtAddConstraint => match required(&command.def)? {
-                NodeEnum::Constraint(constraint) => {
-                    self.refuse_later_named_constraint(constraint)?;
-                    AlterTableAction::AddConstraint(self.constraint(constraint)?)
-                }
+                NodeEnum::Constraint(constraint) => AlterTableAction::AddConstraint(self.own_constraint(constraint)?),
                 other => return Err(unexpected(&kind_of(other))),
             },
             Type::AtAlterConstraint => match required(&command.def)? {

@@ -65,18 +65,11 @@ impl Converter<'_> {
                 let has_word = error.fields().position.is_some();
                 return Err(if has_word { error } else { self.later_syntax("generated", constraint.location) });
             }
+            Type::ConstrAttrEnforced | Type::ConstrAttrNotEnforced => "enforced",
             _ if constraint.without_overlaps => "without",
             _ if constraint.fk_with_period || constraint.pk_with_period => "period",
             _ => return Ok(()),
         };
         Err(self.later_syntax(word, constraint.location))
-    }
-
-    /// A constraint that does not stand behind a column: it can't be NOT NULL.
-    pub(super) fn refuse_later_named_constraint(&self, constraint: &pb::Constraint) -> Result<()> {
-        match constraint.contype() {
-            pb::ConstrType::ConstrNotnull => Err(self.later_syntax("not", constraint.location)),
-            _ => Ok(()),
-        }
     }
 }
