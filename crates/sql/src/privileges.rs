@@ -15,7 +15,7 @@ use std::ops::{BitAnd, BitOr, Not};
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{
     BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OID, DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, Object,
-    PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, READ_ALL_DATA_ROLE, RelationKind, RoleDef, WRITE_ALL_DATA_ROLE,
+    PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, READ_ALL_DATA_ROLE, RelationKind, RoleDef, WRITE_ALL_DATA_ROLE, class,
 };
 use serde::{Deserialize, Serialize};
 
@@ -209,7 +209,7 @@ impl Subject {
             Object::Schema(_) => (Kind::Schema, "schema"),
             Object::Function(function) if function.is_procedure() => (Kind::Function, "procedure"),
             Object::Function(_) => (Kind::Function, "function"),
-            Object::Custom(custom) if custom.class == crate::catalogs::class::TYPE => (Kind::Type, "type"),
+            Object::Custom(custom) if custom.class == class::TYPE => (Kind::Type, "type"),
             _ => return None,
         };
         let described = format!("{word} {}", object.name());

@@ -4,6 +4,7 @@
 //! behind an `Arc`, replaced as a whole when a transaction that changed objects commits. `store` keeps
 //! them as rows of one heap and publishes new versions.
 
+pub mod class;
 mod definitions;
 mod function;
 mod role;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 use engine::catalog::ConstraintKind::{Check, ForeignKey, PrimaryKey, Unique};
-use engine::catalog::{Catalog, ConstraintDef, IndexDef, Object, PUBLIC_SCHEMA, TableDef};
+use engine::catalog::{Catalog, ConstraintDef, IndexDef, Object, PUBLIC_SCHEMA, TableDef, class};
 
-use super::objects::{class, language_oid};
+use super::objects::language_oid;
 use super::relations::{constraints, default_oid, tables};
 use super::rows::{Wanted, letter, row, wanted_oid};
-use super::user_types::{TYPE_CLASS, TypeBody};
+use super::user_types::TypeBody;
 use super::{Equal, builtin, rule_oid, system_table, user_types};
 use crate::commands::dependencies::{Named, WantedUses};
 use crate::executor::Run;
@@ -86,7 +86,7 @@ fn add_schemas(catalog: &Catalog, rows: &mut Rows) {
         let class = match object {
             Object::Table(_) | Object::Sequence(_) => class::RELATION,
             Object::Function(_) => class::FUNCTION,
-            Object::Custom(def) if def.class == TYPE_CLASS => class::TYPE,
+            Object::Custom(def) if def.class == class::TYPE => class::TYPE,
             _ => continue,
         };
         rows.add((class, object.oid(), 0), (class::SCHEMA, object.schema(), 0), 'n');
@@ -215,7 +215,7 @@ fn add_types(run: &Run<'_, '_>, catalog: &Catalog, rows: &mut Rows) {
             _ => {}
         }
     }
-    for custom in catalog.customs(TYPE_CLASS) {
+    for custom in catalog.customs(class::TYPE) {
         let Ok(TypeBody::Domain { checks, .. }) = TypeBody::decode(&custom.body) else { continue };
         for check in checks {
             rows.add((class::CONSTRAINT, check.oid, 0), (class::TYPE, custom.oid, 0), 'a');

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Catalog, RelationKind, TableDef};
+use engine::catalog::{Catalog, RelationKind, TableDef, class};
 
 use super::Equal;
 use super::relations::{role_name, tables};
@@ -218,7 +218,7 @@ pub fn usage_privileges(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<V
             ]);
         }
     };
-    for def in catalog.customs(super::class::TYPE) {
+    for def in catalog.customs(class::TYPE) {
         let described = super::user_types::described(&run.catalog, def.oid);
         if described.is_some_and(|found| matches!(found.user_type.kind, UserTypeKind::Domain(_))) {
             add(def.oid, def.schema, &def.name, def.owner, "DOMAIN");

@@ -36,7 +36,7 @@ use registry::{Entry, REGISTRY};
 
 pub use builtin::{is_shared, is_view};
 pub use not_null::is_not_null;
-pub use objects::{class, comments};
+pub use objects::comments;
 pub use relations::{SYSTEM_COLUMNS, constraints, default_oid, role_name};
 pub use rows::BTREE_METHOD;
 pub use sequences::SEQUENCE_COLUMNS;

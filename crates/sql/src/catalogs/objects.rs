@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use engine::catalog::{
     ArgumentMode, BOOTSTRAP_ROLE, Catalog, DATABASE_OID, DATABASE_OWNER_ROLE, FunctionDef, INFORMATION_SCHEMA, Object,
-    PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Parallel, RoleDef, Volatility,
+    PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Parallel, RoleDef, Volatility, class,
 };
 
 use super::rows::{NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid};
@@ -13,36 +13,6 @@ use super::{Equal, type_functions, user_types};
 use crate::executor::Run;
 use crate::privileges::{self, Acl, Subject};
 use crate::types::{self, Implementation, Value, aggregates, functions, oids};
-
-/// The classes of objects, by the numbers of their catalogs.
-pub mod class {
-    use base::Oid;
-
-    /// `pg_class`
-    pub const RELATION: Oid = Oid(1259);
-    /// `pg_constraint`
-    pub const CONSTRAINT: Oid = Oid(2606);
-    /// `pg_attrdef`
-    pub const DEFAULT: Oid = Oid(2604);
-    /// `pg_rewrite`
-    pub const RULE: Oid = Oid(2618);
-    /// `pg_language`
-    pub const LANGUAGE: Oid = Oid(2612);
-    /// `pg_default_acl`
-    pub const DEFAULT_ACL: Oid = Oid(826);
-    /// `pg_trigger`
-    pub const TRIGGER: Oid = Oid(2620);
-    /// `pg_namespace`
-    pub const SCHEMA: Oid = Oid(2615);
-    /// `pg_proc`
-    pub const FUNCTION: Oid = Oid(1255);
-    /// `pg_type`
-    pub const TYPE: Oid = Oid(1247);
-    /// `pg_authid`
-    pub const ROLE: Oid = Oid(1260);
-    /// `pg_database`
-    pub const DATABASE: Oid = Oid(1262);
-}
 
 /// Schemas by number, those among them that have no descriptor.
 pub fn schemas(catalog: &Catalog) -> Vec<(Oid, String, Oid)> {
@@ -479,7 +449,7 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
             Object::Function(def) => add(def.oid, class::FUNCTION, 0, def.comment.as_deref()),
             Object::Role(def) => add(def.oid, class::ROLE, 0, def.comment.as_deref()),
             Object::Custom(def) => {
-                if def.class == user_types::TYPE_CLASS
+                if def.class == class::TYPE
                     && let Ok(body) = user_types::TypeBody::decode(&def.body)
                 {
                     add(def.oid, class::TYPE, 0, body.comment());

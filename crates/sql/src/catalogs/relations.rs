@@ -6,6 +6,7 @@ use base::{Oid, Result};
 use engine::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnProperties, ConstraintDef, ConstraintKind, CustomDef, ForeignKeyAction,
     ForeignKeyMatch, IndexDef, Object, Persistence, RelationKind, ReplicaIdentity, SequenceDef, TableDef, TriggerDef,
+    class,
 };
 
 use super::objects::acl_items;
@@ -74,7 +75,7 @@ fn relations(catalog: &Catalog, oid: &Wanted<'_, Oid>) -> Vec<Relation> {
             all.extend(catalog.tables().cloned().map(Relation::Table));
             all.extend(catalog.indexes().cloned().map(Relation::Index));
             all.extend(catalog.sequences().cloned().map(Relation::Sequence));
-            all.extend(catalog.customs(super::class::TYPE).filter_map(composite));
+            all.extend(catalog.customs(class::TYPE).filter_map(composite));
             all.sort_by_key(Relation::oid);
             all
         }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, CustomDef, Object, TableDef};
+use engine::catalog::{Catalog, CustomDef, Object, TableDef, class};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +24,6 @@ use crate::types::random::RandomState;
 use crate::types::{
     CatalogLookup, EvalContext, FormatSettings, PlainContext, RecordShape, SqlType, UserType, Value, format_type_name,
 };
-
-/// The class of custom objects that are types: the number of `pg_type`.
-pub const TYPE_CLASS: Oid = Oid(1247);
 
 /// What a type's descriptor holds.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -174,7 +171,7 @@ thread_local! {
 fn source(catalog: &Catalog, oid: Oid) -> Option<Source> {
     match catalog.object(oid)? {
         Object::Table(table) => Some(Source::Table(Arc::clone(table))),
-        Object::Custom(custom) if custom.class == TYPE_CLASS => Some(Source::Custom(Arc::clone(custom))),
+        Object::Custom(custom) if custom.class == class::TYPE => Some(Source::Custom(Arc::clone(custom))),
         _ => None,
     }
 }
@@ -252,7 +249,7 @@ pub fn named(view: &CatalogView, schema: Oid, name: &str) -> Option<Oid> {
 
 /// The type called `name` in `schema` that is no array. Names of arrays give way to it.
 pub fn plainly_named(catalog: &Catalog, schema: Oid, name: &str) -> Option<Oid> {
-    let custom = catalog.custom_by_name(TYPE_CLASS, schema, name).map(|custom| custom.oid);
+    let custom = catalog.custom_by_name(class::TYPE, schema, name).map(|custom| custom.oid);
     custom.or_else(|| catalog.table_by_name(schema, name).map(|table| table.oid))
 }
 
@@ -299,13 +296,13 @@ pub fn array_name_of(catalog: &Catalog, element: Oid, name: &str) -> String {
 
 /// The composite type called `name` in `schema`: as a relation it has the type's own name and number.
 pub fn composite_named<'c>(catalog: &'c Catalog, schema: Oid, name: &str) -> Option<&'c Arc<CustomDef>> {
-    catalog.custom_by_name(TYPE_CLASS, schema, name).filter(|def| composite_fields(def).is_some())
+    catalog.custom_by_name(class::TYPE, schema, name).filter(|def| composite_fields(def).is_some())
 }
 
 /// The fields of a composite type; nothing if it is another type.
 pub fn composite_fields(def: &CustomDef) -> Option<Vec<(String, SqlType)>> {
     match TypeBody::decode(&def.body) {
-        Ok(TypeBody::Composite { fields, .. }) if def.class == TYPE_CLASS => Some(fields),
+        Ok(TypeBody::Composite { fields, .. }) if def.class == class::TYPE => Some(fields),
         _ => None,
     }
 }
@@ -352,7 +349,7 @@ pub fn is_composite_type(name: &str) -> Error {
 /// The numbers of all user types but arrays, in order.
 pub fn all(catalog: &Catalog) -> Vec<Oid> {
     let mut all: Vec<Oid> =
-        catalog.tables().map(|table| table.oid).chain(catalog.customs(TYPE_CLASS).map(|custom| custom.oid)).collect();
+        catalog.tables().map(|table| table.oid).chain(catalog.customs(class::TYPE).map(|custom| custom.oid)).collect();
     all.sort();
     all
 }
@@ -384,7 +381,7 @@ pub fn described(view: &CatalogView, oid: Oid) -> Option<Described> {
 /// The rows of `pg_constraint` for the checks of domains.
 pub fn domain_constraints(catalog: &Catalog) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for custom in catalog.customs(TYPE_CLASS) {
+    for custom in catalog.customs(class::TYPE) {
         let Ok(TypeBody::Domain { checks, .. }) = TypeBody::decode(&custom.body) else { continue };
         for check in checks {
             let none = Oid::INVALID;
@@ -423,7 +420,7 @@ pub fn domain_constraints(catalog: &Catalog) -> Vec<Vec<Value>> {
 
 /// A domain's check by the constraint's number, and what the domain is over.
 pub fn check_by_number(catalog: &Catalog, constraint: Oid) -> Option<(DomainCheck, SqlType)> {
-    catalog.customs(TYPE_CLASS).find_map(|custom| match TypeBody::decode(&custom.body) {
+    catalog.customs(class::TYPE).find_map(|custom| match TypeBody::decode(&custom.body) {
         Ok(TypeBody::Domain { base, checks, .. }) => {
             checks.into_iter().find(|check| check.oid == constraint).map(|check| (check, base))
         }

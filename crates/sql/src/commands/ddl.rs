@@ -7,14 +7,13 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, SqlState, sqlstate};
 use engine::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, DATABASE_OID, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
-    Persistence, Relation, TableDef,
+    Persistence, Relation, TableDef, class,
 };
 use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
 use crate::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
-use crate::catalogs::class;
 use crate::catalogs::user_types::{self, composite_named, relation_name_is_taken};
 use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
@@ -101,7 +100,7 @@ impl<'a> Ddl<'a> {
             return Ok(());
         }
         let (catalog, schema, name) = (self.catalog(), object.schema(), object.name());
-        let Some(found) = catalog.custom_by_name(user_types::TYPE_CLASS, schema, name) else { return Ok(()) };
+        let Some(found) = catalog.custom_by_name(class::TYPE, schema, name) else { return Ok(()) };
         self.engine().lock_name(schema, name)?;
         if user_types::composite_fields(found).is_some() {
             return Err(name_is_taken(name));

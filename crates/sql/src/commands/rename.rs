@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{
     ConstraintKind, CustomDef, DATABASE_OID, FunctionDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA,
-    RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef,
+    RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef, class,
 };
 use engine::{LockMode, WaitPolicy};
 
@@ -20,7 +20,7 @@ use super::index::is_system_column;
 use super::overloads::Callers;
 use super::restate::{naming, naming_column};
 use super::role::hold_role;
-use crate::catalogs::{class, user_types};
+use crate::catalogs::user_types;
 use crate::privileges;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};

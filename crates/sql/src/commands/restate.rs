@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result};
-use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, TableDef};
+use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, TableDef, class};
 
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
@@ -14,7 +14,7 @@ use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_ea
 use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
-use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
+use crate::catalogs::user_types::TypeBody;
 use crate::plan::bound;
 use crate::plan::bound::for_each_inner_mut;
 use crate::plan::{Expr, ExprKind};
@@ -268,7 +268,7 @@ fn change_index(ddl: &Ddl<'_>, index: Oid, change: impl Fn(&mut IndexDef, &Table
 fn change_domain(ddl: &Ddl<'_>, domain: Oid, change: impl Fn(&mut TypeBody)) -> Result<()> {
     let changed = || -> Result<Option<CustomDef>> {
         let catalog = ddl.catalog();
-        let Some(old) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(None) };
+        let Some(old) = catalog.customs(class::TYPE).find(|def| def.oid == domain) else { return Ok(None) };
         let mut body = TypeBody::decode(&old.body)?;
         change(&mut body);
         Ok(changed_copy(&**old, |new| new.body = body.encode()))

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Catalog, ConstraintKind, CustomDef, FunctionDef, TableDef};
+use engine::catalog::{Catalog, ConstraintKind, CustomDef, FunctionDef, TableDef, class};
 
 use super::ddl::Ddl;
 use super::dependencies::Node;
 use super::trigger::bound_condition;
 use super::user_type::bound_check;
 use crate::binder::DefinitionUse;
-use crate::catalogs::user_types::{TYPE_CLASS, TypeBody};
+use crate::catalogs::user_types::TypeBody;
 use crate::parser::if_readable;
 use crate::plan::Expr;
 use crate::types::SqlType;
@@ -65,7 +65,7 @@ pub(super) fn for_each_wanted(ddl: &Ddl<'_>, wanted: &Wanted<'_>, take: &mut dyn
             sync::yield_point()?;
             of_table(ddl, &catalog, table, wanted, take)?;
         }
-        for domain in catalog.customs(TYPE_CLASS) {
+        for domain in catalog.customs(class::TYPE) {
             of_domain(ddl, domain, wanted, take)?;
         }
         for function in catalog.functions() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{CustomDef, Object, RelationKind};
+use engine::catalog::{CustomDef, Object, RelationKind, class};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
@@ -16,8 +16,7 @@ use super::properties;
 use super::reshape::storing_column;
 use super::restate::naming;
 use crate::binder::DefinitionUse;
-use crate::catalogs::class;
-use crate::catalogs::user_types::{self, DomainCheck, TYPE_CLASS, TypeBody};
+use crate::catalogs::user_types::{self, DomainCheck, TypeBody};
 use crate::executor::evaluate;
 use crate::plan::{Expr, ExprKind};
 use crate::session::{CatalogView, UtilityOutput};
@@ -279,7 +278,7 @@ fn free_name(ddl: &mut Ddl<'_>, name: &QualifiedName) -> Result<Oid> {
 
 fn make(ddl: &Ddl<'_>, oid: Oid, schema: Oid, name: &QualifiedName, body: &TypeBody) -> Result<()> {
     let (owner, body) = (ddl.owner(), body.encode());
-    ddl.create(CustomDef { oid, class: TYPE_CLASS, schema, name: name.name.to_string(), owner, body })
+    ddl.create(CustomDef { oid, class: class::TYPE, schema, name: name.name.to_string(), owner, body })
 }
 
 /// The user-defined type that `name` means. `None` for a built-in type and for a table's row type.
@@ -287,7 +286,7 @@ pub(super) fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<Cus
     ddl.check_database(name)?;
     let found = types::type_named(&ddl.view(), name.schema.as_deref(), &name.name);
     Ok(found.and_then(|oid| match ddl.catalog().object(oid) {
-        Some(Object::Custom(def)) if def.class == TYPE_CLASS => Some(Arc::clone(def)),
+        Some(Object::Custom(def)) if def.class == class::TYPE => Some(Arc::clone(def)),
         _ => None,
     }))
 }
@@ -486,7 +485,7 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
 pub(super) fn drop_check(ddl: &Ddl<'_>, domain: Oid, check: Oid) -> Result<()> {
     ddl.hold(domain, CHANGE_LOCK)?;
     let catalog = ddl.catalog();
-    let Some(def) = catalog.customs(TYPE_CLASS).find(|def| def.oid == domain) else { return Ok(()) };
+    let Some(def) = catalog.customs(class::TYPE).find(|def| def.oid == domain) else { return Ok(()) };
     let mut body = body_of(def)?;
     if let TypeBody::Domain { checks, .. } = &mut body {
         checks.retain(|other| other.oid != check);
@@ -584,7 +583,7 @@ fn columns_of_domain(ddl: &Ddl<'_>, domain: Oid, around: &mut Vec<Oid>, found: &
     let catalog = ddl.catalog();
     for (user, place) in users_of_type(ddl, domain)? {
         let Some(place) = place else {
-            let made = catalog.customs(TYPE_CLASS).find(|custom| custom.oid == user);
+            let made = catalog.customs(class::TYPE).find(|custom| custom.oid == user);
             match made.map(|custom| body_of(custom)).transpose()? {
                 Some(TypeBody::Domain { .. }) => columns_of_domain(ddl, user, around, found)?,
                 _ => refuse_stored_parts(ddl, user, domain)?,
@@ -681,7 +680,7 @@ pub(super) fn rename_constraint(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -
 /// The types that are made of `type_oid`: domains over it, composite types with a field of it.
 pub(super) fn made_of(objects: &engine::catalog::Catalog, is_of_type: impl Fn(Oid) -> bool) -> Vec<Oid> {
     objects
-        .customs(TYPE_CLASS)
+        .customs(class::TYPE)
         .filter(|custom| match TypeBody::decode(&custom.body) {
             Ok(TypeBody::Domain { base, .. }) => is_of_type(base.oid),
             Ok(TypeBody::Composite { fields, .. }) => fields.iter().any(|(_, field)| is_of_type(field.oid)),

@@ -1,21 +1,18 @@
 //! What was granted on single columns, and which columns a statement uses.
 //!
 //! What is granted on a table holds for each of its columns; a column may have a list besides. The lists of a table's
-//! columns are one custom object, named by the table's number.
+//! columns are one custom object of the class [`class::COLUMN`], named by the table's number.
 //!
 //! Columns go by their numbers as in `pg_attribute`: from 1, with system columns below 0.
 
 use std::collections::BTreeMap;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, CustomDef};
+use engine::catalog::{Catalog, CustomDef, class};
 use engine::row::ColumnSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Access, Acl, AclItem, Privileges, Subject, inherited_roles};
-
-/// The class of the custom objects that lists are kept in: that of PostgreSQL's catalog of columns.
-const COLUMN_ACL_CLASS: Oid = Oid(1249);
 
 /// The lowest number of a system column is above this one's negative.
 const LOWEST: i32 = 7;
@@ -31,14 +28,14 @@ pub struct ColumnAcls(pub BTreeMap<i32, Acl>);
 impl ColumnAcls {
     /// Those written down for a table.
     pub fn stored(catalog: &Catalog, table: Oid) -> ColumnAcls {
-        let def = catalog.custom_by_name(COLUMN_ACL_CLASS, Oid::INVALID, &table.to_string());
+        let def = catalog.custom_by_name(class::COLUMN, Oid::INVALID, &table.to_string());
         // What can't be read gives nobody anything.
         def.and_then(|def| serde_json::from_slice(&def.body).ok()).unwrap_or_default()
     }
 
     /// The custom object that holds those of a table.
     pub fn stored_object(catalog: &Catalog, table: Oid) -> Option<Oid> {
-        catalog.custom_by_name(COLUMN_ACL_CLASS, Oid::INVALID, &table.to_string()).map(|def| def.oid)
+        catalog.custom_by_name(class::COLUMN, Oid::INVALID, &table.to_string()).map(|def| def.oid)
     }
 
     /// The descriptor to store them by.
@@ -48,7 +45,7 @@ impl ColumnAcls {
     pub fn to_store(&self, oid: Oid, table: Oid) -> Result<CustomDef> {
         let body = serde_json::to_vec(self)
             .map_err(|error| Error::internal(format!("a list of privileges can't be stored: {error}")))?;
-        Ok(CustomDef { body, class: COLUMN_ACL_CLASS, ..super::to_store(oid, table, &Acl::default())? })
+        Ok(CustomDef { body, class: class::COLUMN, ..super::to_store(oid, table, &Acl::default())? })
     }
 
     /// What a column's own list gives to these roles and to everybody.
@@ -61,7 +58,7 @@ impl ColumnAcls {
     /// Tables of which `role` has been granted a column, or has granted one; with the columns' numbers.
     pub fn of_role(catalog: &Catalog, role: Oid) -> Vec<(Oid, Vec<i32>)> {
         let mentions = |acl: &Acl| acl.0.iter().any(|item| item.grantee == role || item.grantor == role);
-        let tables = catalog.customs(COLUMN_ACL_CLASS).filter_map(|def| {
+        let tables = catalog.customs(class::COLUMN).filter_map(|def| {
             let lists: ColumnAcls = serde_json::from_slice(&def.body).ok()?;
             let numbers: Vec<i32> =
                 lists.0.iter().filter(|(_, acl)| mentions(acl)).map(|(number, _)| *number).collect();

@@ -1,10 +1,10 @@
 //! The words for objects in messages.
 
 use base::Oid;
-use engine::catalog::{FunctionDef, Object, RelationKind};
+use engine::catalog::{FunctionDef, Object, RelationKind, class};
 
 use super::{Node, composite_fields_of};
-use crate::catalogs::{class, user_types};
+use crate::catalogs::user_types;
 use crate::session::{CatalogView, describe_function};
 use crate::types;
 use crate::types::reg_types::quote_identifier;

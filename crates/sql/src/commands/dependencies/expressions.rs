@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Object, TableDef};
+use engine::catalog::{Object, TableDef, class};
 
 use super::{Named, for_each_written, mentioning, name_of};
-use crate::catalogs::{class, default_oid};
+use crate::catalogs::default_oid;
 use crate::commands::ddl::Ddl;
 use crate::commands::stored_expression::{Place, for_each_wanted};
 use crate::plan::{Expr, ExprKind};

@@ -1,10 +1,10 @@
 //! `pg_describe_object`: objects in words.
 
 use base::{Error, Oid, Result};
-use engine::catalog::RelationKind;
+use engine::catalog::{RelationKind, class};
 
 use super::{Found, integer, oid};
-use crate::catalogs::{self, class};
+use crate::catalogs;
 use crate::executor::Run;
 use crate::types::{Value, format_type_name, oids, reg_types};
 
