@@ -20,7 +20,7 @@ use engine::catalog::{
 use serde::{Deserialize, Serialize};
 
 pub use columns::{COLUMN_PRIVILEGES, ColumnAcls, ColumnsUsed, readable_columns};
-pub use system::{Authority, is_closed};
+pub use system::{CLOSED_TABLES, is_closed};
 
 /// The class of the custom objects that lists are kept in. PostgreSQL has no catalog of them.
 const ACL_CLASS: Oid = Oid(16);

@@ -81,3 +81,18 @@ pub fn system_table_named(schema: Option<&str>, name: &str) -> Option<Arc<Virtua
     };
     REGISTRY.table_named(schema, name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privileges::CLOSED_TABLES;
+
+    #[test]
+    fn the_tables_that_are_closed_are_described_as_they_are() {
+        for (oid, described, _) in CLOSED_TABLES {
+            let table = system_table(Oid(oid)).unwrap_or_else(|| panic!("there is no {described}"));
+            let word = if is_view(&table) { "view" } else { "table" };
+            assert_eq!(described, format!("{word} {}", table.name));
+        }
+    }
+}

@@ -1,46 +1,37 @@
 //! The server's own functions, tables and views that are not for everybody.
 //!
-//! The list of a function stands where its body does; what has no body there computes from its arguments. Tables and views are for
-//! everybody to read, but those named here.
+//! The declaration of a function tells the roles that may call it (`Implementation::Session`). Other functions compute from their arguments.
+//! All roles may read the tables and views but for those listed here.
 
 use base::Oid;
 use engine::catalog::READ_ALL_STATS_ROLE;
 
 use super::{Kind, Privileges};
-use crate::catalogs;
-use crate::types;
+use crate::types::{self, Authority, Implementation};
 
-/// The roles that may use something of the server's own, as long as nobody granted anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Authority {
-    /// Everybody.
-    Anybody,
-    /// Superusers and these roles.
-    Roles(&'static [Oid]),
-}
-
-/// Tables and views that are not for everybody to read, and who may besides superusers. As in PostgreSQL 15.
-const CLOSED: [(&str, &[Oid]); 20] = [
-    ("pg_authid", &[]),
-    ("pg_user_mapping", &[]),
-    ("pg_largeobject", &[]),
-    ("pg_statistic", &[]),
-    ("pg_statistic_ext_data", &[]),
-    ("pg_shadow", &[]),
-    ("pg_file_settings", &[]),
-    ("pg_hba_file_rules", &[]),
-    ("pg_ident_file_mappings", &[]),
-    ("pg_config", &[]),
-    ("pg_shmem_allocations", &[READ_ALL_STATS_ROLE]),
-    ("pg_backend_memory_contexts", &[READ_ALL_STATS_ROLE]),
-    ("pg_replication_origin_status", &[]),
-    ("_pg_foreign_data_wrappers", &[]),
-    ("_pg_foreign_servers", &[]),
-    ("_pg_foreign_table_columns", &[]),
-    ("_pg_foreign_tables", &[]),
-    ("_pg_user_mappings", &[]),
-    ("sql_parts", &[]),
-    ("transforms", &[]),
+/// Tables and views that not all roles may read: number, description, and the roles that may read it besides superusers. As in
+/// PostgreSQL 15.
+pub const CLOSED_TABLES: [(u32, &str, &[Oid]); 20] = [
+    (1260, "table pg_authid", &[]),
+    (1418, "table pg_user_mapping", &[]),
+    (2613, "table pg_largeobject", &[]),
+    (2619, "table pg_statistic", &[]),
+    (3429, "table pg_statistic_ext_data", &[]),
+    (3070, "view pg_shadow", &[]),
+    (3702, "view pg_file_settings", &[]),
+    (3072, "view pg_hba_file_rules", &[]),
+    (3703, "view pg_ident_file_mappings", &[]),
+    (3701, "view pg_config", &[]),
+    (3705, "view pg_shmem_allocations", &[READ_ALL_STATS_ROLE]),
+    (3700, "view pg_backend_memory_contexts", &[READ_ALL_STATS_ROLE]),
+    (3704, "view pg_replication_origin_status", &[]),
+    (13200, "view _pg_foreign_data_wrappers", &[]),
+    (13201, "view _pg_foreign_servers", &[]),
+    (13202, "view _pg_foreign_table_columns", &[]),
+    (13203, "view _pg_foreign_tables", &[]),
+    (13204, "view _pg_user_mappings", &[]),
+    (13235, "table sql_parts", &[]),
+    (13237, "view transforms", &[]),
 ];
 
 /// Something of the server's own that is not for everybody.
@@ -65,14 +56,13 @@ pub(super) fn closed(oid: Oid) -> Option<Closed> {
     if oid >= Oid::FIRST_NORMAL {
         return None;
     }
-    if let Some(Authority::Roles(roles)) = crate::session::functions::authority(oid) {
-        let name = types::function(oid).map_or("", |def| def.name);
-        return Some(Closed { kind: Kind::Function, described: format!("function {name}"), roles });
+    if let Some(function) = types::function(oid)
+        && let Implementation::Session(Authority::Roles(roles)) = function.implementation
+    {
+        return Some(Closed { kind: Kind::Function, described: format!("function {}", function.name), roles });
     }
-    let table = catalogs::system_table(oid)?;
-    let (name, roles) = CLOSED.into_iter().find(|(name, _)| *name == table.name.as_str())?;
-    let word = if catalogs::is_view(&table) { "view" } else { "table" };
-    Some(Closed { kind: Kind::Relation, described: format!("{word} {name}"), roles })
+    let (_, described, roles) = CLOSED_TABLES.into_iter().find(|(number, ..)| *number == oid.0)?;
+    Some(Closed { kind: Kind::Relation, described: described.to_owned(), roles })
 }
 
 /// Whether something of the server's own is not for everybody.

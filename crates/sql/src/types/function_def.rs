@@ -57,6 +57,15 @@ pub type TypedFunction = fn(&mut dyn EvalContext, &CallTypes, &[Value]) -> Resul
 /// A function that returns a set.
 pub type SetFunction = fn(&mut dyn EvalContext, &CallTypes, &[Value]) -> Result<Box<dyn ValueStream>>;
 
+/// The roles that may call a function of the server's own, as long as nobody granted anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authority {
+    /// Everybody: the function tells and changes nothing that its caller may not, or asks by itself.
+    Anybody,
+    /// Superusers and these roles.
+    Roles(&'static [Oid]),
+}
+
 /// How a function does its work.
 #[derive(Clone, Copy)]
 pub enum Implementation {
@@ -66,8 +75,9 @@ pub enum Implementation {
     Typed(TypedFunction),
     /// One value (a record, if it has several columns) at a time.
     Set(SetFunction),
-    /// Answered by [`EvalContext::session_function`] or [`EvalContext::session_set_function`].
-    Session,
+    /// Answered by [`EvalContext::session_function`] or [`EvalContext::session_set_function`]. These functions see more than their
+    /// arguments, so each declaration tells the roles that may call it.
+    Session(Authority),
     /// A window function; the executor computes it.
     Window(WindowFunction),
 }
@@ -167,7 +177,7 @@ impl FunctionDef {
                 self.call_spread(function, context, types, arguments)?.within_limits()
             }
             Implementation::Typed(function) => function(context, types, arguments)?.within_limits(),
-            Implementation::Session => context.session_function(self.oid, arguments),
+            Implementation::Session(_) => context.session_function(self.oid, arguments),
             Implementation::Set(function) => {
                 Ok(function(context, types, arguments)?.next(context)?.unwrap_or(Value::Null))
             }
@@ -252,7 +262,7 @@ impl FunctionDef {
         }
         match self.implementation {
             Implementation::Set(function) => function(context, types, arguments),
-            Implementation::Session if self.returns_set => {
+            Implementation::Session(_) if self.returns_set => {
                 Ok(ReadyRows::boxed(context.session_set_function(self.oid, arguments)?))
             }
             _ => Ok(ReadyRows::boxed(vec![self.call(context, types, arguments)?])),
@@ -317,9 +327,15 @@ impl FunctionDef {
         def
     }
 
-    /// A strict, stable function that the session answers.
-    pub const fn session(oid: u32, name: &'static str, arguments: &'static [Oid], result: Oid) -> FunctionDef {
-        FunctionDef::with(oid, name, arguments, result, Implementation::Session).stable()
+    /// A strict, stable function that the session answers to the roles of `authority`.
+    pub const fn session(
+        authority: Authority,
+        oid: u32,
+        name: &'static str,
+        arguments: &'static [Oid],
+        result: Oid,
+    ) -> FunctionDef {
+        FunctionDef::with(oid, name, arguments, result, Implementation::Session(authority)).stable()
     }
 
     /// A window function.

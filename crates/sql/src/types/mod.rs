@@ -68,7 +68,8 @@ pub use context::{
     composite_shape,
 };
 pub use function_def::{
-    CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction, WrittenArgument,
+    Authority, CallTypes, FunctionDef, Implementation, ReadyRows, ValueStream, Volatility, WindowFunction,
+    WrittenArgument,
 };
 pub use functions::arrays::{nested_array, stacked_array};
 pub use functions::json_records::takes_definitions;

@@ -6,59 +6,59 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::SIGNAL_BACKEND_ROLE;
 use sync::{InterruptKind, Waiter};
 
-use super::{ANYBODY, Bodies, SUPERUSERS, integer, mistyped, oid, text};
+use super::{Bodies, integer, mistyped, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::SessionInfo;
 use crate::types::{Value, datetime};
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2026, ANYBODY, |run, _| Ok(Value::Int4(run.state.info.pid))),
-    (1937, ANYBODY, |run, args| {
+    (2026, |run, _| Ok(Value::Int4(run.state.info.pid))),
+    (1937, |run, args| {
         let sessions = run.state.instance.sessions();
         let place = usize::try_from(integer(args, 0)? - 1).ok();
         Ok(place.and_then(|place| sessions.get(place)).map(|session| session.pid).into())
     }),
-    (2171, ANYBODY, |run, args| signal(run, integer(args, 0)?, InterruptKind::Cancel)),
-    (2096, ANYBODY, terminate),
-    (4543, SUPERUSERS, |_, _| Ok(Value::Bool(true))),
-    (2626, ANYBODY, |run, args| match args[0] {
+    (2171, |run, args| signal(run, integer(args, 0)?, InterruptKind::Cancel)),
+    (2096, terminate),
+    (4543, |_, _| Ok(Value::Bool(true))),
+    (2626, |run, args| match args[0] {
         Value::Float8(seconds) => sleep(run, seconds),
         _ => Err(mistyped(args, 0)),
     }),
-    (3935, ANYBODY, |run, args| match args[0] {
+    (3935, |run, args| match args[0] {
         Value::Interval(span) => {
             let days = f64::from(span.months) * 30.0 + f64::from(span.days);
             sleep(run, days * 86_400.0 + span.micros as f64 / 1e6)
         }
         _ => Err(mistyped(args, 0)),
     }),
-    (3936, ANYBODY, |run, args| match args[0] {
+    (3936, |run, args| match args[0] {
         Value::TimestampTz(until) => sleep(run, until.saturating_sub(datetime::clock_micros()) as f64 / 1e6),
         _ => Err(mistyped(args, 0)),
     }),
-    (3036, ANYBODY, notify),
-    (3296, ANYBODY, |_, _| Ok(Value::Float8(0.0))),
+    (3036, notify),
+    (3296, |_, _| Ok(Value::Float8(0.0))),
     // Of tables and functions nothing is kept that could be set back.
-    (2274, SUPERUSERS, |_, _| Ok(Value::Void)),
-    (3775, SUPERUSERS, reset_shared),
-    (2307, SUPERUSERS, reset_slru),
-    (9105, SUPERUSERS, |_, _| {
+    (2274, |_, _| Ok(Value::Void)),
+    (3775, reset_shared),
+    (2307, reset_slru),
+    (9105, |_, _| {
         sync::latch_classes().into_iter().for_each(sync::LatchClass::reset);
         Ok(Value::Void)
     }),
-    (3776, SUPERUSERS, |_, _| Ok(Value::Void)),
-    (2230, ANYBODY, |_, _| Ok(Value::Void)),
-    (2137, ANYBODY, |_, _| Ok(Value::Void)),
-    (1928, ANYBODY, |_, _| Ok(Value::Int8(0))),
-    (1929, ANYBODY, |_, _| Ok(Value::Int8(0))),
-    (1930, ANYBODY, |_, _| Ok(Value::Int8(0))),
-    (2878, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::live)),
-    (2879, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::dead)),
-    (1931, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::inserted)),
-    (1932, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::updated)),
-    (1933, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::deleted)),
-    (1972, ANYBODY, |run, args| count(run, oid(args, 0)?, engine::TableActivity::updated_in_page)),
+    (3776, |_, _| Ok(Value::Void)),
+    (2230, |_, _| Ok(Value::Void)),
+    (2137, |_, _| Ok(Value::Void)),
+    (1928, |_, _| Ok(Value::Int8(0))),
+    (1929, |_, _| Ok(Value::Int8(0))),
+    (1930, |_, _| Ok(Value::Int8(0))),
+    (2878, |run, args| count(run, oid(args, 0)?, engine::TableActivity::live)),
+    (2879, |run, args| count(run, oid(args, 0)?, engine::TableActivity::dead)),
+    (1931, |run, args| count(run, oid(args, 0)?, engine::TableActivity::inserted)),
+    (1932, |run, args| count(run, oid(args, 0)?, engine::TableActivity::updated)),
+    (1933, |run, args| count(run, oid(args, 0)?, engine::TableActivity::deleted)),
+    (1972, |run, args| count(run, oid(args, 0)?, engine::TableActivity::updated_in_page)),
 ];
 
 fn count(run: &Run<'_, '_>, table: Oid, of: fn(&engine::TableActivity) -> u64) -> Result<Value> {

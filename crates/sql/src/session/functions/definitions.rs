@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, Parallel, RelationKind, TableDef, Volatility};
 
-use super::{ANYBODY, Bodies, Found, boolean, integer, oid, relation, relation_named, text};
+use super::{Bodies, Found, boolean, integer, oid, relation, relation_named, text};
 use crate::catalogs;
 use crate::commands::deparse::{self, StoredAs};
 use crate::executor::Run;
@@ -15,31 +15,31 @@ use crate::types::reg_types::quote_identifier;
 use crate::types::{Value, format_type_name};
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (1643, ANYBODY, |run, args| Ok(index_definition(run, oid(args, 0)?, false)?.into())),
-    (2507, ANYBODY, index_part),
-    (1387, ANYBODY, constraint),
-    (2508, ANYBODY, constraint),
-    (1716, ANYBODY, expression),
-    (2509, ANYBODY, expression),
-    (1640, ANYBODY, view_named),
-    (2505, ANYBODY, view_named),
-    (1641, ANYBODY, |run, args| Ok(view_definition(run, oid(args, 0)?, false)?.into())),
-    (2506, ANYBODY, |run, args| Ok(view_definition(run, oid(args, 0)?, is_pretty(args, 1))?.into())),
-    (3159, ANYBODY, |run, args| Ok(view_definition(run, oid(args, 0)?, true)?.into())),
-    (1573, ANYBODY, rule),
-    (2504, ANYBODY, rule),
-    (1662, ANYBODY, trigger),
-    (2730, ANYBODY, trigger),
-    (2098, ANYBODY, function),
-    (2162, ANYBODY, |run, args| Ok(of_function(run, args, |run, def| arguments(run, def, true))?.into())),
-    (2232, ANYBODY, |run, args| Ok(of_function(run, args, |run, def| arguments(run, def, false))?.into())),
-    (2165, ANYBODY, |run, args| Ok(of_function(run, args, result)?.into())),
-    (6197, ANYBODY, |_, _| Ok(Value::Null)),
-    (3808, ANYBODY, argument_default),
-    (3352, ANYBODY, |_, _| Ok(Value::Null)),
-    (3408, ANYBODY, |_, _| Ok(Value::Null)),
-    (3415, ANYBODY, |_, _| Ok(Value::Null)),
-    (6174, ANYBODY, |_, _| Ok(Value::Null)),
+    (1643, |run, args| Ok(index_definition(run, oid(args, 0)?, false)?.into())),
+    (2507, index_part),
+    (1387, constraint),
+    (2508, constraint),
+    (1716, expression),
+    (2509, expression),
+    (1640, view_named),
+    (2505, view_named),
+    (1641, |run, args| Ok(view_definition(run, oid(args, 0)?, false)?.into())),
+    (2506, |run, args| Ok(view_definition(run, oid(args, 0)?, is_pretty(args, 1))?.into())),
+    (3159, |run, args| Ok(view_definition(run, oid(args, 0)?, true)?.into())),
+    (1573, rule),
+    (2504, rule),
+    (1662, trigger),
+    (2730, trigger),
+    (2098, function),
+    (2162, |run, args| Ok(of_function(run, args, |run, def| arguments(run, def, true))?.into())),
+    (2232, |run, args| Ok(of_function(run, args, |run, def| arguments(run, def, false))?.into())),
+    (2165, |run, args| Ok(of_function(run, args, result)?.into())),
+    (6197, |_, _| Ok(Value::Null)),
+    (3808, argument_default),
+    (3352, |_, _| Ok(Value::Null)),
+    (3408, |_, _| Ok(Value::Null)),
+    (3415, |_, _| Ok(Value::Null)),
+    (6174, |_, _| Ok(Value::Null)),
 ];
 
 /// An index's definition; `None` for what is no index.

@@ -4,37 +4,37 @@ use base::{Oid, Result};
 use engine::catalog::{ConstraintKind, RelationKind, ReplicaIdentity};
 
 use super::definitions::table_of;
-use super::{ANYBODY, Bodies, integer, oid, text};
+use super::{Bodies, integer, oid, text};
 use crate::catalogs;
 use crate::executor::Run;
 use crate::types::Value;
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (1215, ANYBODY, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),
-    (1348, ANYBODY, |run, args| comment(run, oid(args, 0)?, None, 0)),
-    (1216, ANYBODY, |run, args| comment(run, oid(args, 0)?, Some("pg_class"), integer(args, 1)?)),
-    (1993, ANYBODY, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),
-    (1642, ANYBODY, |run, args| Ok(catalogs::role_name(run.catalog.catalog(), oid(args, 0)?).into())),
-    (3537, ANYBODY, super::object_words::describe),
-    (6120, ANYBODY, replica_identity_index),
-    (6121, ANYBODY, |run, args| {
+    (1215, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),
+    (1348, |run, args| comment(run, oid(args, 0)?, None, 0)),
+    (1216, |run, args| comment(run, oid(args, 0)?, Some("pg_class"), integer(args, 1)?)),
+    (1993, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),
+    (1642, |run, args| Ok(catalogs::role_name(run.catalog.catalog(), oid(args, 0)?).into())),
+    (3537, super::object_words::describe),
+    (6120, replica_identity_index),
+    (6121, |run, args| {
         Ok(Value::Bool(table_of(run, oid(args, 0)?).is_some_and(|table| table.kind == RelationKind::Table)))
     }),
-    (3424, ANYBODY, |_, args| Ok(args[0].clone())),
-    (3778, ANYBODY, |_, _| Ok(Value::text(""))),
-    (3298, ANYBODY, |_, _| Ok(Value::Bool(false))),
-    (3299, ANYBODY, |_, _| Ok(Value::Bool(false))),
-    (636, ANYBODY, |_, args| {
+    (3424, |_, args| Ok(args[0].clone())),
+    (3778, |_, _| Ok(Value::text(""))),
+    (3298, |_, _| Ok(Value::Bool(false))),
+    (3299, |_, _| Ok(Value::Bool(false))),
+    (636, |_, args| {
         let is_btree = oid(args, 0)? == catalogs::BTREE_METHOD;
         Ok(if is_btree { access_method_property(text(args, 1)?) } else { Value::Null })
     }),
-    (637, ANYBODY, |run, args| {
+    (637, |run, args| {
         let is_index = run.catalog.catalog().index(oid(args, 0)?).is_some();
         Ok(if is_index { index_property(text(args, 1)?) } else { Value::Null })
     }),
-    (638, ANYBODY, index_column_property),
-    (3448, ANYBODY, |_, _| Ok(Value::Null)),
-    (6249, ANYBODY, |_, _| Ok(Value::Null)),
+    (638, index_column_property),
+    (3448, |_, _| Ok(Value::Null)),
+    (6249, |_, _| Ok(Value::Null)),
 ];
 
 /// `pg_get_replica_identity_index`: the index whose columns tell a table's rows apart.

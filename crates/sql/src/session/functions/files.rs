@@ -4,29 +4,29 @@ use std::sync::Arc;
 
 use base::{Error, FileNumber, Oid, Result, limits, sqlstate};
 
-use super::{ANYBODY, Bodies, Found, oid, relation, relation_name, text};
+use super::{Bodies, Found, oid, relation, relation_name, text};
 use crate::executor::Run;
 use crate::privileges::Privileges;
 use crate::types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2325, ANYBODY, |run, args| relation_size(run, args)),
-    (2332, ANYBODY, |run, args| relation_size(run, args)),
-    (2286, ANYBODY, |run, args| {
+    (2325, |run, args| relation_size(run, args)),
+    (2332, |run, args| relation_size(run, args)),
+    (2286, |run, args| {
         let all = of_relation(run, args, |run, found| {
             let own = main_files(found).into_iter().chain(large_value_files(found)).collect::<Vec<_>>();
             Ok(size(run, &own)? + size(run, &index_files(run, found))?)
         })?;
         Ok(all.into())
     }),
-    (2997, ANYBODY, |run, args| {
+    (2997, |run, args| {
         let own = of_relation(run, args, |run, found| {
             size(run, &main_files(found).into_iter().chain(large_value_files(found)).collect::<Vec<_>>())
         })?;
         Ok(own.into())
     }),
-    (2998, ANYBODY, |run, args| Ok(of_relation(run, args, |run, found| size(run, &index_files(run, found)))?.into())),
-    (2168, ANYBODY, |run, args| {
+    (2998, |run, args| Ok(of_relation(run, args, |run, found| size(run, &index_files(run, found)))?.into())),
+    (2168, |run, args| {
         let name = text(args, 0)?;
         if name != run.state.database_name() {
             let message = format!("database \"{name}\" does not exist");
@@ -36,21 +36,20 @@ pub(super) const FUNCTIONS: Bodies = &[
     }),
     (
         2324,
-        ANYBODY,
         |run, args| if oid(args, 0)? == engine::catalog::DATABASE_OID { database_size(run) } else { Ok(Value::Null) },
     ),
-    (2322, ANYBODY, |run, _| database_size(run)),
-    (2323, ANYBODY, |run, _| database_size(run)),
-    (2999, ANYBODY, |run, args| Ok(first_file(run, oid(args, 0)?).map(|file| Oid(file.0 as u32)).into())),
-    (3034, ANYBODY, |run, args| Ok(first_file(run, oid(args, 0)?).map(|file| format!("base/{file}")).into())),
-    (3454, ANYBODY, |run, args| {
+    (2322, |run, _| database_size(run)),
+    (2323, |run, _| database_size(run)),
+    (2999, |run, args| Ok(first_file(run, oid(args, 0)?).map(|file| Oid(file.0 as u32)).into())),
+    (3034, |run, args| Ok(first_file(run, oid(args, 0)?).map(|file| format!("base/{file}")).into())),
+    (3454, |run, args| {
         let wanted = oid(args, 1)?;
         let catalog = run.catalog.catalog();
         let found = catalog.objects().find(|object| object.files().iter().any(|file| file.0 as u32 == wanted.0));
         Ok(found.map(engine::catalog::Object::oid).into())
     }),
-    (9101, ANYBODY, |run, args| Ok(Value::Int8(prewarm(run, oid(args, 0)?)? as i64))),
-    (9102, ANYBODY, |run, args| match text(args, 1)? {
+    (9101, |run, args| Ok(Value::Int8(prewarm(run, oid(args, 0)?)? as i64))),
+    (9102, |run, args| match text(args, 1)? {
         "buffer" | "read" | "prefetch" => Ok(Value::Int8(prewarm(run, oid(args, 0)?)? as i64)),
         _ => Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, "invalid prewarm type")
             .hint("Valid prewarm types are \"prefetch\", \"read\", and \"buffer\".")),

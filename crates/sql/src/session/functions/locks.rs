@@ -3,7 +3,7 @@
 use base::{Error, OwnerId, Result, sqlstate};
 use engine::{AdvisoryKey, Granted, LockMode, WaitPolicy};
 
-use super::{ANYBODY, Bodies, integer};
+use super::{Bodies, integer};
 use crate::client::Severity;
 use crate::executor::Run;
 use crate::types::{Value, oids};
@@ -34,33 +34,33 @@ impl Manner {
 }
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2880, ANYBODY, |run, args| lock(run, args, EXCLUSIVE)),
-    (2886, ANYBODY, |run, args| lock(run, args, EXCLUSIVE)),
-    (2881, ANYBODY, |run, args| lock(run, args, SHARED)),
-    (2887, ANYBODY, |run, args| lock(run, args, SHARED)),
-    (2882, ANYBODY, |run, args| lock(run, args, EXCLUSIVE.trying())),
-    (2888, ANYBODY, |run, args| lock(run, args, EXCLUSIVE.trying())),
-    (2883, ANYBODY, |run, args| lock(run, args, SHARED.trying())),
-    (2889, ANYBODY, |run, args| lock(run, args, SHARED.trying())),
-    (3089, ANYBODY, |run, args| lock(run, args, EXCLUSIVE.for_transaction())),
-    (3093, ANYBODY, |run, args| lock(run, args, EXCLUSIVE.for_transaction())),
-    (3090, ANYBODY, |run, args| lock(run, args, SHARED.for_transaction())),
-    (3094, ANYBODY, |run, args| lock(run, args, SHARED.for_transaction())),
-    (3091, ANYBODY, |run, args| lock(run, args, EXCLUSIVE.for_transaction().trying())),
-    (3095, ANYBODY, |run, args| lock(run, args, EXCLUSIVE.for_transaction().trying())),
-    (3092, ANYBODY, |run, args| lock(run, args, SHARED.for_transaction().trying())),
-    (3096, ANYBODY, |run, args| lock(run, args, SHARED.for_transaction().trying())),
-    (2884, ANYBODY, |run, args| unlock(run, args, EXCLUSIVE)),
-    (2890, ANYBODY, |run, args| unlock(run, args, EXCLUSIVE)),
-    (2885, ANYBODY, |run, args| unlock(run, args, SHARED)),
-    (2891, ANYBODY, |run, args| unlock(run, args, SHARED)),
-    (2892, ANYBODY, |run, _| {
+    (2880, |run, args| lock(run, args, EXCLUSIVE)),
+    (2886, |run, args| lock(run, args, EXCLUSIVE)),
+    (2881, |run, args| lock(run, args, SHARED)),
+    (2887, |run, args| lock(run, args, SHARED)),
+    (2882, |run, args| lock(run, args, EXCLUSIVE.trying())),
+    (2888, |run, args| lock(run, args, EXCLUSIVE.trying())),
+    (2883, |run, args| lock(run, args, SHARED.trying())),
+    (2889, |run, args| lock(run, args, SHARED.trying())),
+    (3089, |run, args| lock(run, args, EXCLUSIVE.for_transaction())),
+    (3093, |run, args| lock(run, args, EXCLUSIVE.for_transaction())),
+    (3090, |run, args| lock(run, args, SHARED.for_transaction())),
+    (3094, |run, args| lock(run, args, SHARED.for_transaction())),
+    (3091, |run, args| lock(run, args, EXCLUSIVE.for_transaction().trying())),
+    (3095, |run, args| lock(run, args, EXCLUSIVE.for_transaction().trying())),
+    (3092, |run, args| lock(run, args, SHARED.for_transaction().trying())),
+    (3096, |run, args| lock(run, args, SHARED.for_transaction().trying())),
+    (2884, |run, args| unlock(run, args, EXCLUSIVE)),
+    (2890, |run, args| unlock(run, args, EXCLUSIVE)),
+    (2885, |run, args| unlock(run, args, SHARED)),
+    (2891, |run, args| unlock(run, args, SHARED)),
+    (2892, |run, _| {
         run.engine().advisory_unlock_all();
         Ok(Value::Void)
     }),
-    (3378, ANYBODY, is_blocked_for_test),
-    (2561, ANYBODY, blocking_pids),
-    (3376, ANYBODY, safe_snapshot_blocking_pids),
+    (3378, is_blocked_for_test),
+    (2561, blocking_pids),
+    (3376, safe_snapshot_blocking_pids),
 ];
 
 fn key(args: &[Value]) -> Result<AdvisoryKey> {

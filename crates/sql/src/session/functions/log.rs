@@ -2,19 +2,19 @@
 
 use base::Error;
 
-use super::{ANYBODY, Bodies, SUPERUSERS, mistyped};
+use super::{Bodies, mistyped};
 use crate::types::Value;
 
 /// Bytes of a segment of the log; `pg_walfile_name` counts in them.
 const SEGMENT_BYTES: u64 = 16 << 20;
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2849, ANYBODY, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().written().0))),
-    (3330, ANYBODY, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().durable().0))),
-    (2852, ANYBODY, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().reserved().0))),
-    (2848, SUPERUSERS, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().reserved().0))),
-    (3098, SUPERUSERS, |_, _| Err(Error::unsupported("restore points are not supported"))),
-    (2851, ANYBODY, |_, args| match args[0] {
+    (2849, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().written().0))),
+    (3330, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().durable().0))),
+    (2852, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().reserved().0))),
+    (2848, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().reserved().0))),
+    (3098, |_, _| Err(Error::unsupported("restore points are not supported"))),
+    (2851, |_, args| match args[0] {
         Value::PgLsn(lsn) => {
             // The position just before, so that a segment's end belongs to it.
             let segment = lsn.saturating_sub(1) / SEGMENT_BYTES;
@@ -23,12 +23,12 @@ pub(super) const FUNCTIONS: Bodies = &[
         }
         _ => Err(mistyped(args, 0)),
     }),
-    (3810, ANYBODY, |_, _| Ok(Value::Bool(false))),
-    (3073, ANYBODY, |_, _| Ok(Value::Bool(false))),
-    (3820, ANYBODY, |_, _| Ok(Value::Null)),
-    (3821, ANYBODY, |_, _| Ok(Value::Null)),
-    (3830, ANYBODY, |_, _| Ok(Value::Null)),
-    (3436, SUPERUSERS, |_, _| {
+    (3810, |_, _| Ok(Value::Bool(false))),
+    (3073, |_, _| Ok(Value::Bool(false))),
+    (3820, |_, _| Ok(Value::Null)),
+    (3821, |_, _| Ok(Value::Null)),
+    (3830, |_, _| Ok(Value::Null)),
+    (3436, |_, _| {
         Err(Error::new(base::sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "recovery is not in progress")
             .hint("Recovery control functions can only be executed during recovery."))
     }),

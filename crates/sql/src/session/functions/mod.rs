@@ -30,20 +30,14 @@ pub use updatable::{is_updatable, takes_rows};
 
 use crate::catalogs::user_types::composite_fields;
 use crate::executor::Run;
-use crate::privileges::Authority;
 use crate::types::{self, CatalogLookup, Value};
-
-/// Anybody may call it: it tells nobody more than it may know, or asks by itself.
-const ANYBODY: Authority = Authority::Anybody;
-/// Only a superuser may, and who is granted it.
-const SUPERUSERS: Authority = Authority::Roles(&[]);
 
 /// What a function does.
 type Body = fn(&mut Run<'_, '_>, &[Value]) -> Result<Value>;
 /// What a function that returns a set does.
 type SetBody = fn(&mut Run<'_, '_>, &[Value]) -> Result<Vec<Value>>;
-/// Functions of one subject by their numbers, with who may call them: there is none without.
-type Bodies = &'static [(u32, Authority, Body)];
+/// Functions of one subject by their numbers.
+type Bodies = &'static [(u32, Body)];
 
 const TABLES: &[Bodies] = &[
     activity::FUNCTIONS,
@@ -60,29 +54,17 @@ const TABLES: &[Bodies] = &[
     updatable::FUNCTIONS,
 ];
 
-const SETS: &[(u32, Authority, SetBody)] = &[
-    (1936, ANYBODY, activity::backend_ids),
-    (2556, ANYBODY, |_, _| Ok(vec![Value::oid(engine::catalog::DATABASE_OID)])),
-    (3035, ANYBODY, activity::listening_channels),
-    (3425, ANYBODY, |_, _| Ok(Vec::new())),
-    (6119, ANYBODY, |_, _| Ok(Vec::new())),
-    (9103, ANYBODY, files::advise_willneed),
+const SETS: &[(u32, SetBody)] = &[
+    (1936, activity::backend_ids),
+    (2556, |_, _| Ok(vec![Value::oid(engine::catalog::DATABASE_OID)])),
+    (3035, activity::listening_channels),
+    (3425, |_, _| Ok(Vec::new())),
+    (6119, |_, _| Ok(Vec::new())),
+    (9103, files::advise_willneed),
 ];
 
 static BODIES: LazyLock<FxHashMap<Oid, Body>> =
-    LazyLock::new(|| TABLES.iter().flat_map(|table| table.iter()).map(|(oid, _, body)| (Oid(*oid), *body)).collect());
-
-static AUTHORITIES: LazyLock<FxHashMap<Oid, Authority>> = LazyLock::new(|| {
-    let plain = TABLES.iter().flat_map(|table| table.iter()).map(|(oid, authority, _)| (Oid(*oid), *authority));
-    plain.chain(SETS.iter().map(|(oid, authority, _)| (Oid(*oid), *authority))).collect()
-});
-
-/// The roles that may call a function that the session answers, as long as nobody granted anything; nothing for other functions. Others
-/// compute, and see nothing but their arguments.
-pub fn authority(function: Oid) -> Option<Authority> {
-    let asks_privilege = || types::function(function).and_then(|def| privileges::asked_by(def.name)).map(|_| ANYBODY);
-    AUTHORITIES.get(&function).copied().or_else(asks_privilege)
-}
+    LazyLock::new(|| TABLES.iter().flat_map(|table| table.iter()).map(|(oid, body)| (Oid(*oid), *body)).collect());
 
 /// Calls a function of the registry that the session answers.
 ///
@@ -109,8 +91,8 @@ pub fn call(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Valu
 /// # Errors
 /// As [`call`].
 pub fn call_set(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Vec<Value>> {
-    match SETS.iter().find(|(oid, ..)| *oid == function.0) {
-        Some((.., body)) => {
+    match SETS.iter().find(|(oid, _)| *oid == function.0) {
+        Some((_, body)) => {
             let answer = body(run, args);
             run.engine().observe_horizon();
             answer
@@ -189,7 +171,7 @@ mod tests {
 
     #[test]
     fn every_declared_function_has_a_body_and_every_body_a_declaration() {
-        for def in types::functions().filter(|def| matches!(def.implementation, Implementation::Session)) {
+        for def in types::functions().filter(|def| matches!(def.implementation, Implementation::Session(_))) {
             let has_body = BODIES.contains_key(&def.oid)
                 || SETS.iter().any(|(oid, ..)| *oid == def.oid.0)
                 || privileges::asked_by(def.name).is_some();
@@ -200,7 +182,7 @@ mod tests {
         let is_nameless = |oid: &u32| *oid == types::functions::session::NEXT_VALUE_OF_IDENTITY.oid.0;
         for oid in all.filter(|oid| !is_nameless(oid)) {
             let def = types::function(Oid(oid)).unwrap_or_else(|| panic!("function {oid} is not declared"));
-            assert!(matches!(def.implementation, Implementation::Session), "{} has a body elsewhere", def.name);
+            assert!(matches!(def.implementation, Implementation::Session(_)), "{} has a body elsewhere", def.name);
         }
     }
 

@@ -2,30 +2,30 @@
 
 use base::{Oid, Result};
 
-use super::{ANYBODY, Bodies, Found, oid, relation};
+use super::{Bodies, Found, oid, relation};
 use crate::catalogs;
 use crate::executor::Run;
 use crate::types::reg_types::function_is_found;
 use crate::types::{CatalogLookup, Value, aggregate, builtin_type, function, operator};
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2079, ANYBODY, |run, args| relation_is_visible(run, oid(args, 0)?)),
-    (2080, ANYBODY, |run, args| {
+    (2079, |run, args| relation_is_visible(run, oid(args, 0)?)),
+    (2080, |run, args| {
         let wanted = oid(args, 0)?;
         let is_there = builtin_type(wanted).is_some() || run.catalog.user_type(wanted).is_some();
         Ok(if is_there { Value::Bool(run.catalog.type_is_visible(wanted)) } else { Value::Null })
     }),
-    (2081, ANYBODY, |run, args| function_is_visible(run, oid(args, 0)?)),
-    (2082, ANYBODY, |_, args| Ok(operator(oid(args, 0)?).map(|_| true).into())),
-    (2083, ANYBODY, |_, _| Ok(Value::Bool(true))),
-    (3829, ANYBODY, |_, _| Ok(Value::Bool(true))),
-    (3815, ANYBODY, |_, args| Ok(matches!(oid(args, 0)?.0, 100 | 950 | 951).then_some(true).into())),
-    (2093, ANYBODY, |_, _| Ok(Value::Null)),
-    (3403, ANYBODY, |_, _| Ok(Value::Null)),
-    (3756, ANYBODY, |_, _| Ok(Value::Null)),
-    (3757, ANYBODY, |_, _| Ok(Value::Null)),
-    (3768, ANYBODY, |_, _| Ok(Value::Null)),
-    (3758, ANYBODY, |_, _| Ok(Value::Null)),
+    (2081, |run, args| function_is_visible(run, oid(args, 0)?)),
+    (2082, |_, args| Ok(operator(oid(args, 0)?).map(|_| true).into())),
+    (2083, |_, _| Ok(Value::Bool(true))),
+    (3829, |_, _| Ok(Value::Bool(true))),
+    (3815, |_, args| Ok(matches!(oid(args, 0)?.0, 100 | 950 | 951).then_some(true).into())),
+    (2093, |_, _| Ok(Value::Null)),
+    (3403, |_, _| Ok(Value::Null)),
+    (3756, |_, _| Ok(Value::Null)),
+    (3757, |_, _| Ok(Value::Null)),
+    (3768, |_, _| Ok(Value::Null)),
+    (3758, |_, _| Ok(Value::Null)),
 ];
 
 fn relation_is_visible(run: &Run<'_, '_>, wanted: Oid) -> Result<Value> {

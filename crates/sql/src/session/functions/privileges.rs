@@ -13,9 +13,7 @@ use crate::privileges::{
 use crate::types::reg_types::parse_reg;
 use crate::types::{self, CatalogLookup, Value, oids};
 
-use super::ANYBODY;
-
-pub(super) const FUNCTIONS: super::Bodies = &[(3943, ANYBODY, acl_default)];
+pub(super) const FUNCTIONS: super::Bodies = &[(3943, acl_default)];
 
 /// What an object of this kind that belongs to this role may be done with by whom, as long as nobody granted anything.
 fn acl_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {

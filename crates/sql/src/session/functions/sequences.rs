@@ -5,36 +5,36 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use engine::{LockMode, WaitPolicy};
 
-use super::{ANYBODY, Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
+use super::{Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
 use crate::executor::Run;
 use crate::privileges::Privileges;
 use crate::types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (1574, ANYBODY, |run, args| {
+    (1574, |run, args| {
         let sequence = allowed_sequence(run, oid(args, 0)?, Privileges::USAGE | Privileges::UPDATE)?;
         Ok(Value::Int8(run.engine().nextval(sequence)?))
     }),
     // Of an identity column: nobody needs a privilege on its sequence.
-    (9303, ANYBODY, |run, args| {
+    (9303, |run, args| {
         let sequence = sequence(run, oid(args, 0)?)?;
         Ok(Value::Int8(run.engine().nextval(sequence)?))
     }),
-    (1575, ANYBODY, |run, args| {
+    (1575, |run, args| {
         let sequence = allowed_sequence(run, oid(args, 0)?, Privileges::USAGE | Privileges::SELECT)?;
         Ok(Value::Int8(run.engine().currval(sequence)?))
     }),
-    (1576, ANYBODY, |run, args| setval(run, args, true)),
-    (1765, ANYBODY, |run, args| setval(run, args, boolean(args, 2)?)),
-    (2559, ANYBODY, |run, _| {
+    (1576, |run, args| setval(run, args, true)),
+    (1765, |run, args| setval(run, args, boolean(args, 2)?)),
+    (2559, |run, _| {
         if let Some(sequence) = run.engine().last_sequence() {
             lock_and_require(run, sequence, Privileges::USAGE | Privileges::SELECT)?;
         }
         Ok(Value::Int8(run.engine().lastval()?))
     }),
-    (1665, ANYBODY, serial_sequence),
-    (4032, ANYBODY, last_value),
-    (3078, ANYBODY, parameters),
+    (1665, serial_sequence),
+    (4032, last_value),
+    (3078, parameters),
 ];
 
 /// Sees to it that the relation is a sequence: 42809 if it is not, 42P01 if it is gone.

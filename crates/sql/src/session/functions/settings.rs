@@ -5,7 +5,7 @@ use base::settings::Change;
 use base::{Error, Result, sqlstate};
 use sync::Work;
 
-use super::{ANYBODY, Bodies, SUPERUSERS, boolean, oid, text};
+use super::{Bodies, boolean, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::settings;
@@ -20,32 +20,32 @@ const VERSION: &str = concat!(
 );
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (89, ANYBODY, |_, _| Ok(Value::text(VERSION))),
-    (2077, ANYBODY, |run, args| settings::show(run.state, text(args, 0)?).map(Value::from)),
-    (3294, ANYBODY, current_setting),
-    (2078, ANYBODY, set_config),
-    (1402, ANYBODY, |run, _| Ok(run.catalog.current_schema_name().into())),
-    (1403, ANYBODY, current_schemas),
-    (861, ANYBODY, |run, _| Ok(run.state.database_name().into())),
-    (745, ANYBODY, |run, _| Ok(run.state.acting_role().required_name()?.into())),
-    (746, ANYBODY, |run, _| Ok(run.state.session_role().required_name()?.into())),
-    (710, ANYBODY, |run, _| Ok(run.state.acting_role().required_name()?.into())),
-    (817, ANYBODY, |run, _| Ok(Value::text(run.state.info.query()))),
-    (2854, ANYBODY, |run, _| Ok(run.state.temporary_schema.get().unwrap_or_default().into())),
-    (2855, ANYBODY, is_other_temporary_schema),
-    (2560, ANYBODY, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
-    (2034, ANYBODY, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
-    (3163, ANYBODY, |run, _| Ok(Value::Int4(run.state.trigger_depth.get()))),
-    (2196, ANYBODY, |run, _| Ok(run.state.info.peer.map(|peer| peer.ip().to_string()).into())),
-    (2197, ANYBODY, |run, _| Ok(run.state.info.peer.map(|peer| i32::from(peer.port())).into())),
-    (2198, ANYBODY, |run, _| Ok(run.state.info.local.map(|local| local.ip().to_string()).into())),
-    (2199, ANYBODY, |run, _| Ok(run.state.info.local.map(|local| i32::from(local.port())).into())),
-    (2621, SUPERUSERS, reload_configuration),
-    (2622, SUPERUSERS, rotate_log_file),
-    (3800, SUPERUSERS, current_log_file),
-    (3801, SUPERUSERS, current_log_file),
-    (3788, ANYBODY, |_, _| Ok(Value::TimestampTz(datetime::clock_micros()))),
-    (6240, ANYBODY, setting_flags),
+    (89, |_, _| Ok(Value::text(VERSION))),
+    (2077, |run, args| settings::show(run.state, text(args, 0)?).map(Value::from)),
+    (3294, current_setting),
+    (2078, set_config),
+    (1402, |run, _| Ok(run.catalog.current_schema_name().into())),
+    (1403, current_schemas),
+    (861, |run, _| Ok(run.state.database_name().into())),
+    (745, |run, _| Ok(run.state.acting_role().required_name()?.into())),
+    (746, |run, _| Ok(run.state.session_role().required_name()?.into())),
+    (710, |run, _| Ok(run.state.acting_role().required_name()?.into())),
+    (817, |run, _| Ok(Value::text(run.state.info.query()))),
+    (2854, |run, _| Ok(run.state.temporary_schema.get().unwrap_or_default().into())),
+    (2855, is_other_temporary_schema),
+    (2560, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
+    (2034, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
+    (3163, |run, _| Ok(Value::Int4(run.state.trigger_depth.get()))),
+    (2196, |run, _| Ok(run.state.info.peer.map(|peer| peer.ip().to_string()).into())),
+    (2197, |run, _| Ok(run.state.info.peer.map(|peer| i32::from(peer.port())).into())),
+    (2198, |run, _| Ok(run.state.info.local.map(|local| local.ip().to_string()).into())),
+    (2199, |run, _| Ok(run.state.info.local.map(|local| i32::from(local.port())).into())),
+    (2621, reload_configuration),
+    (2622, rotate_log_file),
+    (3800, current_log_file),
+    (3801, current_log_file),
+    (3788, |_, _| Ok(Value::TimestampTz(datetime::clock_micros()))),
+    (6240, setting_flags),
 ];
 
 fn current_setting(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {

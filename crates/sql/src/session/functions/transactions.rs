@@ -3,29 +3,29 @@
 use base::{Error, Result, Xid, sqlstate};
 use engine::TransactionStatus;
 
-use super::{ANYBODY, Bodies, integer, mistyped};
+use super::{Bodies, integer, mistyped};
 use crate::executor::Run;
 use crate::types::Value;
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2943, ANYBODY, |run, _| Ok(Value::Int8(current(run)?.0 as i64))),
-    (3348, ANYBODY, |run, _| Ok(if_assigned(run).map(|xid| xid.0 as i64).into())),
-    (5059, ANYBODY, |run, _| Ok(Value::Xid(current(run)?.0))),
-    (5060, ANYBODY, |run, _| Ok(if_assigned(run).map_or(Value::Null, |xid| Value::Xid(xid.0)))),
-    (3360, ANYBODY, |run, args| {
+    (2943, |run, _| Ok(Value::Int8(current(run)?.0 as i64))),
+    (3348, |run, _| Ok(if_assigned(run).map(|xid| xid.0 as i64).into())),
+    (5059, |run, _| Ok(Value::Xid(current(run)?.0))),
+    (5060, |run, _| Ok(if_assigned(run).map_or(Value::Null, |xid| Value::Xid(xid.0)))),
+    (3360, |run, args| {
         let xid = integer(args, 0)?;
         status(run, Xid(xid as u64))
     }),
-    (5066, ANYBODY, |run, args| status(run, xid(args)?)),
-    (1181, ANYBODY, |run, args| {
+    (5066, |run, args| status(run, xid(args)?)),
+    (1181, |run, args| {
         let next = run.state.instance.database().transactions().next_xid().0;
         let age = next as i64 - xid(args)?.0 as i64;
         Ok(Value::Int4(age.clamp(0, i64::from(i32::MAX)) as i32))
     }),
-    (3939, ANYBODY, |_, _| Ok(Value::Int4(0))),
-    (3581, ANYBODY, |_, _| Err(no_commit_timestamps())),
-    (3583, ANYBODY, |_, _| Err(no_commit_timestamps())),
-    (3809, ANYBODY, |run, _| Ok(Value::text(&run.engine().export_snapshot()?))),
+    (3939, |_, _| Ok(Value::Int4(0))),
+    (3581, |_, _| Err(no_commit_timestamps())),
+    (3583, |_, _| Err(no_commit_timestamps())),
+    (3809, |run, _| Ok(Value::text(&run.engine().export_snapshot()?))),
 ];
 
 fn xid(args: &[Value]) -> Result<Xid> {

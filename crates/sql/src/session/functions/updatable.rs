@@ -5,14 +5,14 @@ use std::sync::Arc;
 use base::{Oid, Result};
 use engine::catalog::{RelationKind, TableDef};
 
-use super::{ANYBODY, Bodies};
+use super::Bodies;
 use crate::binder;
 use crate::executor::Run;
 use crate::session::SessionState;
 use crate::session::planning::Environment;
 use crate::types::Value;
 
-pub(super) const FUNCTIONS: Bodies = &[(3842, ANYBODY, relation_is_updatable), (3843, ANYBODY, column_is_updatable)];
+pub(super) const FUNCTIONS: Bodies = &[(3842, relation_is_updatable), (3843, column_is_updatable)];
 
 /// Which of INSERT, UPDATE and DELETE a relation takes, and which of its columns can be assigned.
 fn changes(state: &SessionState, table: &Arc<TableDef>, by_trigger: bool) -> ([bool; 3], Vec<bool>) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 
+use super::session::{ANYBODY, SUPERUSERS};
 use super::{FunctionDef, mismatch};
 use crate::types::context::EvalContext;
 use crate::types::function_def::{CallTypes, ReadyRows, ValueStream};
@@ -29,26 +30,26 @@ const SEQUENCE_PARAMETERS: &[(&str, Oid)] = &[
 
 #[rustfmt::skip]
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::session(1181, "age", &[XID], INT4),
-    FunctionDef::session(3939, "mxid_age", &[XID], INT4),
-    FunctionDef::session(3078, "pg_sequence_parameters", &[OID], RECORD).named(&["sequence_oid"]).columns(SEQUENCE_PARAMETERS),
-    FunctionDef::session(3098, "pg_create_restore_point", &[TEXT], PG_LSN).volatile(),
-    FunctionDef::session(3073, "pg_is_wal_replay_paused", &[], BOOL).volatile(),
-    FunctionDef::session(3821, "pg_last_wal_replay_lsn", &[], PG_LSN).volatile(),
-    FunctionDef::session(3820, "pg_last_wal_receive_lsn", &[], PG_LSN).volatile(),
-    FunctionDef::session(3830, "pg_last_xact_replay_timestamp", &[], TIMESTAMPTZ).volatile(),
-    FunctionDef::session(3775, "pg_stat_reset_shared", &[TEXT], VOID).volatile(),
-    FunctionDef::session(2307, "pg_stat_reset_slru", &[TEXT], VOID).volatile().not_strict(),
-    FunctionDef::session(9105, "cohort_stat_reset_latches", &[], VOID).volatile(),
-    FunctionDef::session(3776, "pg_stat_reset_single_table_counters", &[OID], VOID).volatile(),
-    FunctionDef::session(3788, "pg_stat_get_snapshot_timestamp", &[], TIMESTAMPTZ),
-    FunctionDef::session(1936, "pg_stat_get_backend_idset", &[], INT4).returning_set(),
+    FunctionDef::session(ANYBODY, 1181, "age", &[XID], INT4),
+    FunctionDef::session(ANYBODY, 3939, "mxid_age", &[XID], INT4),
+    FunctionDef::session(ANYBODY, 3078, "pg_sequence_parameters", &[OID], RECORD).named(&["sequence_oid"]).columns(SEQUENCE_PARAMETERS),
+    FunctionDef::session(SUPERUSERS, 3098, "pg_create_restore_point", &[TEXT], PG_LSN).volatile(),
+    FunctionDef::session(ANYBODY, 3073, "pg_is_wal_replay_paused", &[], BOOL).volatile(),
+    FunctionDef::session(ANYBODY, 3821, "pg_last_wal_replay_lsn", &[], PG_LSN).volatile(),
+    FunctionDef::session(ANYBODY, 3820, "pg_last_wal_receive_lsn", &[], PG_LSN).volatile(),
+    FunctionDef::session(ANYBODY, 3830, "pg_last_xact_replay_timestamp", &[], TIMESTAMPTZ).volatile(),
+    FunctionDef::session(SUPERUSERS, 3775, "pg_stat_reset_shared", &[TEXT], VOID).volatile(),
+    FunctionDef::session(SUPERUSERS, 2307, "pg_stat_reset_slru", &[TEXT], VOID).volatile().not_strict(),
+    FunctionDef::session(SUPERUSERS, 9105, "cohort_stat_reset_latches", &[], VOID).volatile(),
+    FunctionDef::session(SUPERUSERS, 3776, "pg_stat_reset_single_table_counters", &[OID], VOID).volatile(),
+    FunctionDef::session(ANYBODY, 3788, "pg_stat_get_snapshot_timestamp", &[], TIMESTAMPTZ),
+    FunctionDef::session(ANYBODY, 1936, "pg_stat_get_backend_idset", &[], INT4).returning_set(),
     // In `information_schema`.
     FunctionDef::set(9104, "_pg_expandarray", &[ANYARRAY], RECORD, expand_array).columns(&[("x", ANYELEMENT), ("n", INT4)]),
     // What PostgreSQL has as extensions: a relation into the cache.
-    FunctionDef::session(9101, "pg_prewarm", &[REGCLASS], INT8).volatile(),
-    FunctionDef::session(9102, "pg_prewarm", &[REGCLASS, TEXT], INT8).volatile(),
-    FunctionDef::session(9103, "pgfadvise_willneed", &[REGCLASS], RECORD).volatile().returning_set().columns(ADVICE),
+    FunctionDef::session(ANYBODY, 9101, "pg_prewarm", &[REGCLASS], INT8).volatile(),
+    FunctionDef::session(ANYBODY, 9102, "pg_prewarm", &[REGCLASS, TEXT], INT8).volatile(),
+    FunctionDef::session(ANYBODY, 9103, "pgfadvise_willneed", &[REGCLASS], RECORD).volatile().returning_set().columns(ADVICE),
 ];
 
 /// The elements of an array, numbered from 1.
