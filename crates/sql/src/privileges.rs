@@ -7,6 +7,7 @@
 //! Superusers are asked nothing. A role has what it was granted itself, what everybody was granted, and what the roles were
 //! granted that it is a member of, as long as those on the way inherit.
 
+mod acting_role;
 mod columns;
 mod system;
 
@@ -19,6 +20,7 @@ use engine::catalog::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use acting_role::ActingRole;
 pub use columns::{COLUMN_PRIVILEGES, ColumnAcls, ColumnsUsed, readable_columns};
 pub use system::{CLOSED_TABLES, is_closed};
 

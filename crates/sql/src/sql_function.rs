@@ -11,9 +11,10 @@ use sync::Mutex;
 use crate::binder::{self, VariableNames};
 use crate::executor::{self, Run};
 use crate::parser::{self, ParseOptions};
+use crate::plan::CatalogView;
 use crate::plan::{Command, StatementKind};
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, Nested, Planned, RelationLocks, SessionState};
+use crate::session::{Nested, Planned, RelationLocks, SessionState};
 use crate::tree::{ExprKind, Name, ParsedStatement, QueryBody, Statement};
 use crate::types::{
     self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,

@@ -64,50 +64,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, PG_CATALOG_SCHEMA, SequenceDef, TableDef, ViewScope};
+use engine::catalog::{Catalog, PG_CATALOG_SCHEMA, TableDef, ViewScope};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use crate::plan::bound::Query;
-use crate::plan::{Expr, Meaning, VirtualTable};
+use crate::plan::{Expr, Meaning, SystemCatalog};
 use crate::privileges::{self, Access, ColumnsUsed, Privileges};
 use crate::tree::{self, Location, Name, Statement};
 use crate::types::{CatalogLookup, EvalContext, SqlType, Value};
 use scope::Scope;
-
-/// The tables that the server computes.
-pub trait SystemCatalog: Send + Sync {
-    /// The table called `name` in `pg_catalog` or `information_schema`.
-    fn table_named(&self, schema: Oid, name: &str) -> Option<Arc<VirtualTable>>;
-
-    /// The table with this oid.
-    fn table(&self, oid: Oid) -> Option<Arc<VirtualTable>>;
-
-    /// All of them.
-    fn tables(&self) -> Vec<Arc<VirtualTable>>;
-
-    /// The one-row table that a sequence reads as: `last_value`, `log_cnt`, `is_called`.
-    fn sequence_table(&self, _sequence: &SequenceDef) -> Option<Arc<VirtualTable>> {
-        None
-    }
-}
-
-/// No computed tables.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct NoSystemCatalog;
-
-impl SystemCatalog for NoSystemCatalog {
-    fn table_named(&self, _schema: Oid, _name: &str) -> Option<Arc<VirtualTable>> {
-        None
-    }
-
-    fn table(&self, _oid: Oid) -> Option<Arc<VirtualTable>> {
-        None
-    }
-
-    fn tables(&self) -> Vec<Arc<VirtualTable>> {
-        Vec::new()
-    }
-}
 
 /// Names that mean parameters: the variables of a PL/pgSQL function around the statement.
 pub trait VariableNames {

@@ -9,8 +9,8 @@ use engine::catalog::{ConstraintKind, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, Tab
 use super::scope::{NamedItem, Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{BindContext, Binder, Parameters};
-use crate::catalogs::user_types::{composite_named, is_composite_type};
 use crate::plan::bound::{Column, Relation, RelationKind};
+use crate::plan::user_types::{composite_named, is_composite_type};
 use crate::plan::{Expr, ExprKind, IndexExpressions, TableExpressions, VirtualTable};
 use crate::tree::{self, Location, Name, QualifiedName};
 use crate::types::SqlType;

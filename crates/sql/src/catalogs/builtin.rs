@@ -6,13 +6,15 @@ use base::{Oid, Result};
 use engine::catalog::{ArgumentDef, ArgumentMode, BOOTSTRAP_ROLE, FunctionDef, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
 
 use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
-use super::{Equal, relations, type_functions, user_types};
+use super::{Equal, relations};
 use crate::commands::deparse::stored_value;
 use crate::executor::Run;
 use crate::plan::VirtualTable;
+use crate::plan::user_types;
 use crate::types::cast::{CastContext, CastMethod};
 use crate::types::collation::{COLLATIONS, Collation};
 use crate::types::context::UserTypeKind;
+use crate::types::type_functions;
 use crate::types::type_table::TypeFunction;
 use crate::types::{
     CatalogLookup, Category, OperatorRole, SqlType, TypeDef, Value, base_type, builtin_type, builtin_types, oids,
@@ -228,7 +230,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
     };
     let array_row = (array != Oid::INVALID).then(|| TypeRow {
         oid: array,
-        name: super::user_types::array_name_of(view.catalog(), oid, &own.name),
+        name: crate::plan::user_types::array_name_of(view.catalog(), oid, &own.name),
         schema: own.schema,
         owner: own.owner,
         length: -1,

@@ -13,10 +13,11 @@ use engine::catalog::{Catalog, ConstraintDef, IndexDef, Object, PUBLIC_SCHEMA, T
 use super::objects::language_oid;
 use super::relations::{constraints, default_oid, tables};
 use super::rows::{Wanted, letter, row, wanted_oid};
-use super::user_types::TypeBody;
-use super::{Equal, builtin, rule_oid, system_table, user_types};
+use super::{Equal, builtin, rule_oid, system_table};
 use crate::commands::dependencies::{Named, WantedUses};
 use crate::executor::Run;
+use crate::plan::user_types;
+use crate::plan::user_types::TypeBody;
 use crate::privileges;
 use crate::types::context::UserTypeKind;
 use crate::types::{CatalogLookup, SqlType, Value, base_type};

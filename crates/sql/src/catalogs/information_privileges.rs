@@ -219,7 +219,7 @@ pub fn usage_privileges(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<V
         }
     };
     for def in catalog.customs(class::TYPE) {
-        let described = super::user_types::described(&run.catalog, def.oid);
+        let described = crate::plan::user_types::described(&run.catalog, def.oid);
         if described.is_some_and(|found| matches!(found.user_type.kind, UserTypeKind::Domain(_))) {
             add(def.oid, def.schema, &def.name, def.owner, "DOMAIN");
         }

@@ -6,6 +6,7 @@ mod absent;
 mod access;
 pub mod builtin;
 mod depend;
+mod domains;
 mod empty;
 mod information;
 mod information_privileges;
@@ -20,16 +21,14 @@ mod rows;
 mod sequences;
 mod statistics;
 mod triggers;
-mod type_functions;
-pub mod user_types;
 mod views;
 
 use std::sync::Arc;
 
 use base::{Oid, Result};
 
-use crate::binder::SystemCatalog;
 use crate::executor::Run;
+use crate::plan::SystemCatalog;
 use crate::plan::VirtualTable;
 use crate::types::Value;
 use registry::{Entry, REGISTRY};
@@ -40,7 +39,6 @@ pub use objects::comments;
 pub use relations::{SYSTEM_COLUMNS, constraints, default_oid, role_name};
 pub use rows::BTREE_METHOD;
 pub use sequences::SEQUENCE_COLUMNS;
-pub use type_functions::{name_of as type_function_name, oid_of as type_function};
 
 /// Conditions `column = value` that a producer may use to make fewer rows.
 pub type Equal<'e> = &'e [(usize, Value)];

@@ -8,10 +8,12 @@ use engine::catalog::{
     PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Parallel, RoleDef, Volatility, class,
 };
 
+use super::Equal;
 use super::rows::{NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid};
-use super::{Equal, type_functions, user_types};
 use crate::executor::Run;
+use crate::plan::user_types;
 use crate::privileges::{self, Acl, Subject};
+use crate::types::type_functions;
 use crate::types::{self, Implementation, Value, aggregates, functions, oids};
 
 /// Schemas by number, those among them that have no descriptor.

@@ -10,8 +10,8 @@ use super::{
     Equal, absent, access, builtin, depend, empty, information, information_privileges, information_types,
     information_views, monitoring, objects, relations, sequences, statistics, triggers, views,
 };
-use crate::binder::SystemCatalog;
 use crate::executor::Run;
+use crate::plan::SystemCatalog;
 use crate::plan::{VirtualColumn, VirtualTable};
 use crate::types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named, oids};
 

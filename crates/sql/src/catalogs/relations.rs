@@ -84,7 +84,7 @@ fn relations(catalog: &Catalog, oid: &Wanted<'_, Oid>) -> Vec<Relation> {
 
 /// The relation of a type, if the type is composite.
 fn composite(def: &Arc<CustomDef>) -> Option<Relation> {
-    super::user_types::composite_fields(def).map(|fields| Relation::Composite(Arc::clone(def), fields))
+    crate::plan::user_types::composite_fields(def).map(|fields| Relation::Composite(Arc::clone(def), fields))
 }
 
 /// All user tables, views and materialized views, by oid.
@@ -406,12 +406,13 @@ impl TypeShape {
                 Some(crate::types::TypeKind::Enum)
             )
         };
-        let collation = super::user_types::collation_of(&run.catalog, oid);
+        let collation = crate::plan::user_types::collation_of(&run.catalog, oid);
         match builtin_type(base) {
             Some(def) => TypeShape { collation, ..TypeShape::of_builtin(def) },
             None if is_enum() => TypeShape { length: 4, by_value: true, align: 'i', storage: 'p', collation },
             None => {
-                let element = super::user_types::element_of_array(base).map(|element| TypeShape::of(run, element));
+                let element =
+                    crate::plan::user_types::element_of_array(base).map(|element| TypeShape::of(run, element));
                 let align = if element.is_some_and(|element| element.align != 'd') { 'i' } else { 'd' };
                 TypeShape { length: -1, by_value: false, align, storage: 'x', collation }
             }
@@ -499,7 +500,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                 }
             }
             Relation::Composite(def, fields) => {
-                let collations = super::user_types::field_collations(def);
+                let collations = crate::plan::user_types::field_collations(def);
                 for (place, (name, sql_type)) in fields.iter().enumerate() {
                     let collation = collations.get(place).copied().flatten();
                     let properties = ColumnProperties { place, collation, ..ColumnProperties::default() };
@@ -562,7 +563,7 @@ fn index_column_properties(
 /// The collation of an index's key; invalid where its type has none.
 fn key_collation(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef, place: usize) -> Result<Oid> {
     let of_column = |place: usize| {
-        let own = || super::user_types::collation_of(&run.catalog, table.columns[place].type_oid);
+        let own = || crate::plan::user_types::collation_of(&run.catalog, table.columns[place].type_oid);
         table.properties_of(place).collation.unwrap_or_else(own)
     };
     let key = &index.keys[place];
@@ -574,7 +575,7 @@ fn key_collation(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef, pla
     if let Some(said) = index.properties_of(place).collation {
         return Ok(said);
     }
-    let own = super::user_types::collation_of(&run.catalog, sql_type.oid);
+    let own = crate::plan::user_types::collation_of(&run.catalog, sql_type.oid);
     if own == Oid::INVALID {
         return Ok(own);
     }
@@ -813,7 +814,7 @@ pub fn pg_constraint(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<
     }
     if matches!(relation, Wanted::All) {
         rows.extend(
-            super::user_types::domain_constraints(&catalog)
+            super::domains::constraints(&catalog)
                 .into_iter()
                 .filter(|row| row[0].as_i64().is_none_or(|oid| wanted.matches(&Oid(oid as u32)))),
         );

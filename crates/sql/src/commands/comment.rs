@@ -8,7 +8,7 @@ use engine::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, S
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found, no_column, no_role, system_refusal};
 use super::drop::{hold_function, hold_schema};
-use crate::catalogs::user_types::is_composite_type;
+use crate::plan::user_types::is_composite_type;
 use crate::session::UtilityOutput;
 use crate::tree::{ObjectKind, ObjectName};
 

@@ -16,7 +16,7 @@ use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::{Readers, naming, with_rows};
 use super::stored_query::lower_known_fields;
 use super::{properties, user_type};
-use crate::catalogs::user_types::{self, TypeBody};
+use crate::plan::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
 use crate::types::{self, SqlType};
 

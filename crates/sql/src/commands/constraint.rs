@@ -12,11 +12,11 @@ use super::ddl::{Ddl, Found, system_refusal, without_position};
 use super::deparse::TableNames;
 use super::{names, temporary, validate};
 use crate::binder::{DefinitionUse, has_whole_row, named_columns};
-use crate::catalogs::user_types::is_composite_type;
 use crate::executor::check_existing_rows;
+use crate::plan::CatalogView;
 use crate::plan::Expr;
+use crate::plan::user_types::is_composite_type;
 use crate::privileges::Privileges;
-use crate::session::CatalogView;
 use crate::tree::{self, Constraint, ForeignKey, Name};
 use crate::types::{self, SqlType, oids};
 

@@ -18,8 +18,8 @@ use super::options::{self, OptionsOf};
 use super::stored_expression::{Place, for_each_of_table};
 use super::{constraint, index, names};
 use crate::binder::has_whole_row;
-use crate::catalogs::user_types::composite_fields;
 use crate::plan::Expr;
+use crate::plan::user_types::composite_fields;
 use crate::privileges::Privileges;
 use crate::session::UtilityOutput;
 use crate::tree::{

@@ -14,10 +14,11 @@ use super::overloads::Callers;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
 use crate::executor::{evaluate, run_pending_checks};
+use crate::plan::CatalogView;
 use crate::plan::{Expr, OutputColumn};
 use crate::privileges::Subject;
 use crate::session::planning::Environment;
-use crate::session::{CatalogView, SessionState, UtilityOutput};
+use crate::session::{SessionState, UtilityOutput};
 use crate::tree::{
     AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name,
     ObjectKind, ObjectName, ParameterMode, TypeName,

@@ -8,9 +8,9 @@ use rustc_hash::FxHashSet;
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found, system_refusal};
 use super::drop::find_function;
-use crate::catalogs::user_types::is_composite_type;
 use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
+use crate::plan::user_types::is_composite_type;
 use crate::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::UtilityOutput;
 use crate::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};

@@ -8,8 +8,8 @@ use base::limits::NAME_MAX_BYTES;
 use base::{Oid, Result};
 use engine::catalog::{Catalog, IndexKey, TableDef};
 
-use crate::catalogs::user_types::relation_name_is_taken;
 use crate::parser::{if_readable, parse_expression};
+use crate::plan::user_types::relation_name_is_taken;
 use crate::tree::{Expr, ExprKind, IndexElement};
 
 /// `first_second_label`, the longer of the first two cut until all fits a name.

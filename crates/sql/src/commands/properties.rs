@@ -9,9 +9,9 @@ use super::alter_table::place_of;
 use super::ddl::Ddl;
 use crate::binder::expression_columns;
 use crate::catalogs::builtin::{self, OperatorClass};
-use crate::catalogs::user_types;
 use crate::client::Severity;
 use crate::plan::Expr;
+use crate::plan::user_types;
 use crate::tree::{ColumnDefinition, IndexElement, QualifiedName, ReplicaIdentityOf};
 use crate::types::{self, SqlType, builtin_type, collation};
 

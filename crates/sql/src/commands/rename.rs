@@ -20,7 +20,7 @@ use super::index::is_system_column;
 use super::overloads::Callers;
 use super::restate::{naming, naming_column};
 use super::role::hold_role;
-use crate::catalogs::user_types;
+use crate::plan::user_types;
 use crate::privileges;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::ddl::Ddl;
 use super::{index, validate};
 use crate::executor::Run;
-use crate::session::CatalogView;
+use crate::plan::CatalogView;
 use crate::types::{RowColumns, StorageKind, Value};
 
 /// Rows stored at a time.

@@ -10,9 +10,9 @@ use super::dependencies::Node;
 use super::trigger::bound_condition;
 use super::user_type::bound_check;
 use crate::binder::DefinitionUse;
-use crate::catalogs::user_types::TypeBody;
 use crate::parser::if_readable;
 use crate::plan::Expr;
+use crate::plan::user_types::TypeBody;
 use crate::types::SqlType;
 
 /// Where an expression is stored.

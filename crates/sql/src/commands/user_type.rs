@@ -16,10 +16,12 @@ use super::properties;
 use super::reshape::storing_column;
 use super::restate::naming;
 use crate::binder::DefinitionUse;
-use crate::catalogs::user_types::{self, DomainCheck, TypeBody};
 use crate::executor::evaluate;
+use crate::plan::CatalogView;
+use crate::plan::user_types::{self, DomainCheck, TypeBody};
 use crate::plan::{Expr, ExprKind};
-use crate::session::{CatalogView, UtilityOutput};
+use crate::planner::domain;
+use crate::session::UtilityOutput;
 use crate::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
     ObjectKind, ObjectName, QualifiedName,
@@ -219,10 +221,9 @@ fn make_check(
     expr: &crate::tree::Expr,
     before: &[DomainCheck],
 ) -> Result<DomainCheck> {
-    let (mut condition, needed) =
-        user_types::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
+    let (mut condition, needed) = domain::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
     ddl.state.require_schemas(&needed)?;
-    user_types::refuse_subqueries(&condition)?;
+    domain::refuse_subqueries(&condition)?;
     value_as_column(&mut condition);
     let name = match &constraint.name {
         Some(name) if before.iter().any(|check| check.name == name.as_str()) => {
@@ -242,7 +243,7 @@ fn make_check(
 /// A stored check, bound to be written down again.
 pub(super) fn bound_check(view: &CatalogView, text: &str, base: SqlType) -> Result<Expr> {
     let tree = crate::parser::parse_expression(text)?;
-    let (mut condition, _) = user_types::bind_check(view.for_stored_text(), text, &tree, base)?;
+    let (mut condition, _) = domain::bind_check(view.for_stored_text(), text, &tree, base)?;
     value_as_column(&mut condition);
     Ok(condition)
 }
@@ -251,7 +252,7 @@ pub(super) fn bound_check(view: &CatalogView, text: &str, base: SqlType) -> Resu
 fn check_to_validate(ddl: &Ddl<'_>, text: &str, base: SqlType) -> Result<Asked> {
     let view = ddl.view();
     let tree = crate::parser::parse_expression(text)?;
-    let (mut condition, needed) = user_types::bind_check(view.for_stored_text(), text, &tree, base)?;
+    let (mut condition, needed) = domain::bind_check(view.for_stored_text(), text, &tree, base)?;
     value_as_column(&mut condition);
     ddl.state.require_all(&needed)?;
     Ok(Asked::Check(condition))

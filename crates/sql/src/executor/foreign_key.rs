@@ -20,8 +20,9 @@ use super::row_set::RowEquality;
 use super::trigger::QueuedCall;
 use super::{Locals, Run};
 use crate::client::Client;
+use crate::plan::CatalogView;
 use crate::plpgsql::CallPlace;
-use crate::session::{CatalogView, Nested, SessionState};
+use crate::session::{Nested, SessionState};
 use crate::types::reg_types::quote_identifier;
 use crate::types::{self, SqlType, StorageKind, Value};
 

@@ -57,10 +57,11 @@ pub use shared_change::{Captured, SharedChange};
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
 pub use trigger::{Captures, SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function};
 
-use crate::catalogs::user_types;
 use crate::client::{Client, Severity};
+use crate::plan::CatalogView;
 use crate::plan::{NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
-use crate::session::{CatalogView, SessionState};
+use crate::planner::domain;
+use crate::session::SessionState;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
 use cte::CteState;
@@ -354,7 +355,7 @@ impl EvalContext for Run<'_, '_> {
 
     fn check_domain(&mut self, domain: Oid, value: &Value) -> Result<()> {
         let catalog = self.catalog.clone();
-        user_types::check_domain(&catalog, domain, value, &mut |check| {
+        domain::check_domain(&catalog, domain, value, &mut |check| {
             self.state.require_all(&check.needed)?;
             let mut locals = Locals::for_expression();
             let mut run = self.with_locals(std::slice::from_ref(value), &mut locals);

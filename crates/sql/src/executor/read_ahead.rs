@@ -22,8 +22,9 @@ use sync::{Condvar, Mutex, Waiter, Waker, Woken};
 use super::Run;
 use super::evaluate::{Evaluator, is_true};
 use super::row_decoder::RowDecoder;
+use crate::plan::CatalogView;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
-use crate::session::{CatalogView, SessionState, Shareable};
+use crate::session::{SessionState, Shareable};
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, Implementation, Value, Volatility};
 

@@ -31,10 +31,13 @@
 //! conditions are tried again on that version: [`Recheck`] says how.
 
 pub mod bound;
+mod catalog_view;
 mod expr;
 mod meaning;
 mod scan;
+mod system_table;
 mod trigger;
+pub mod user_types;
 mod walk;
 
 use std::sync::Arc;
@@ -44,16 +47,15 @@ use engine::catalog::TableDef;
 use engine::row::ColumnSet;
 use engine::{LockMode, RowLockMode, WaitPolicy};
 
+pub use catalog_view::{CatalogCallbacks, CatalogView, describe_function, split_names};
 pub use expr::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FrameExclusion, FunctionTarget, Quantified,
     Quantifier, SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame,
     WindowFrameBound, WindowFrameMode, WindowTarget,
 };
 pub use meaning::Meaning;
-pub use scan::{
-    FunctionScan, IndexPoint, IndexRange, IndexScan, KeyPart, ScanColumn, SeqScan, VirtualColumn, VirtualScan,
-    VirtualTable,
-};
+pub use scan::{FunctionScan, IndexPoint, IndexRange, IndexScan, KeyPart, ScanColumn, SeqScan, VirtualScan};
+pub use system_table::{NoSystemCatalog, SystemCatalog, VirtualColumn, VirtualTable};
 pub use trigger::{Event, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
 
 use crate::privileges::Access;

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use base::Oid;
 use engine::catalog::{IndexDef, TableDef};
 
-use super::{Expr, ScanId, SetCall};
+use super::{Expr, ScanId, SetCall, VirtualTable};
 use crate::tree::Name;
-use crate::types::SqlType;
 
 /// What a scan puts in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -170,30 +168,4 @@ pub struct VirtualScan {
     pub equal: Vec<(u32, Expr)>,
     /// Keeps only rows for which it is true; sees the scan's slots.
     pub filter: Option<Expr>,
-}
-
-/// What the binder needs to know of a table computed by the server.
-#[derive(Debug, Clone)]
-pub struct VirtualTable {
-    /// Its oid, PostgreSQL's where PostgreSQL has the table.
-    pub oid: Oid,
-    /// `pg_catalog` or `information_schema`.
-    pub schema: Oid,
-    /// Its name.
-    pub name: Name,
-    /// Its columns.
-    pub columns: Vec<VirtualColumn>,
-    /// The number of rows to expect.
-    pub estimated_rows: f64,
-    /// It is a view over others: its query, whose columns are as many and in this order.
-    pub view_query: Option<&'static str>,
-}
-
-/// A column of a [`VirtualTable`].
-#[derive(Debug, Clone)]
-pub struct VirtualColumn {
-    /// Its name.
-    pub name: Name,
-    /// Its type.
-    pub sql_type: SqlType,
 }

@@ -21,6 +21,7 @@ mod access;
 mod build;
 mod change;
 mod computed;
+pub mod domain;
 mod flatten;
 mod fold;
 mod inline;

@@ -9,8 +9,8 @@ use super::parse::Parser;
 use super::records::{Named, with_records};
 use super::tree::{Function, RowType, VariableKind};
 use super::types_of::Declared;
-use crate::catalogs::user_types::element_of_array;
-use crate::session::CatalogView;
+use crate::plan::CatalogView;
+use crate::plan::user_types::element_of_array;
 use crate::types::reg_types::quote_identifier;
 use crate::types::{self, CatalogLookup, RecordShape, SqlType, oids};
 

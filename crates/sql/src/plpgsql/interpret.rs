@@ -14,8 +14,9 @@ use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
 use crate::executor::{RowStore, Run, sort_memory_bytes};
+use crate::plan::CatalogView;
 use crate::plan::StatementKind as SqlKind;
-use crate::session::{CatalogView, Planned};
+use crate::session::Planned;
 use crate::tree::Statement as SqlStatement;
 use crate::types::{self, RecordShape, RecordValue, SqlType, Value, oids};
 

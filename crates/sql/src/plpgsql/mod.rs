@@ -27,7 +27,8 @@ use engine::catalog::FunctionDef;
 
 use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
-use crate::session::{CatalogView, SessionState};
+use crate::plan::CatalogView;
+use crate::session::SessionState;
 use crate::types::{CallTypes, CatalogLookup, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 pub use expression::{CallPlace, outer_context};
 use frame::Frame;

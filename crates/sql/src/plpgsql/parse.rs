@@ -12,7 +12,7 @@ use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, Sta
 use super::types_of::Declared;
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::parser::{is_name, tokens};
-use crate::session::CatalogView;
+use crate::plan::CatalogView;
 use crate::types::{SqlType, oids};
 
 /// What is known so far of the body that is read.

@@ -15,7 +15,7 @@ use base::{Error, Oid, Result, sqlstate};
 use super::frame::{Frame, fit_record};
 use super::tree::{Function, Variable, VariableKind};
 use crate::executor::Run;
-use crate::session::CatalogView;
+use crate::plan::CatalogView;
 use crate::types::{self, ArrayValue, RecordShape, RecordValue, Value, oids};
 
 /// The row types that have changed since the function was compiled: those of a call's variables, of the rows in their values, and of its

@@ -4,7 +4,6 @@
 //! protocol's verbs; what they have to say goes to a [`Client`], each piece behind the commit it depends on.
 
 mod by_text;
-mod catalog_view;
 mod counted;
 mod entry;
 mod execute;
@@ -43,8 +42,6 @@ use engine::DelayPolicy;
 use rustc_hash::FxHashMap;
 use sync::{Armed, Interrupt, Timer};
 
-pub(crate) use catalog_view::describe_function;
-pub use catalog_view::{CatalogView, split_names};
 pub use execute::{Nested, UtilityOutput};
 pub(crate) use execute::{new_run, read_only_transaction, refuse_read_only};
 pub use extended::BindInput;

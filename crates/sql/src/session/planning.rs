@@ -7,16 +7,16 @@ use base::settings::Id;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::catalog::TableDef;
 
-use super::catalog_view::CatalogView;
 use super::plan_cache::Planned;
 use super::settings::planner_costs;
 use super::state::SessionState;
 use crate::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
-use crate::catalogs::user_types;
 use crate::client::{Client, OutgoingRow, Severity};
 use crate::executor::{Locals, evaluate};
 use crate::parser::no_stack;
+use crate::plan::CatalogView;
 use crate::plan::{Meaning, VirtualTable};
+use crate::planner::domain;
 use crate::privileges::Access;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
@@ -207,7 +207,7 @@ impl<'a> Environment<'a> {
         let mut eval = self.eval_context();
         let mut context = BindContext {
             catalog: self.view.catalog(),
-            system: crate::catalogs::system(),
+            system: self.view.system(),
             lookup: &self.view,
             stored_lookup: self.view.for_stored_text(),
             body_lookup: self.view.for_bodies(),
@@ -325,7 +325,7 @@ impl EvalContext for SessionEval<'_> {
 
     fn check_domain(&mut self, domain: Oid, value: &Value) -> Result<()> {
         let state = self.state;
-        user_types::check_literal(&self.view, domain, value, &mut |check| {
+        domain::check_literal(&self.view, domain, value, &mut |check| {
             state.require_all(&check.needed)?;
             let mut locals = Locals::for_expression();
             let mut client = Aside { state };

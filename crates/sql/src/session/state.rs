@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::catalog::{BOOTSTRAP_ROLE, Catalog, FunctionDef, RoleDef};
+use engine::catalog::{BOOTSTRAP_ROLE, Catalog, FunctionDef};
 use engine::{LockMode, SavepointId};
 use rustc_hash::FxHashMap;
 use sync::Interrupt;
 
-use super::catalog_view::CatalogView;
 use super::instance::{Instance, SessionInfo};
 use super::notify::{ChannelChange, Pending};
 use super::open_cursors::OpenCursor;
@@ -22,9 +21,14 @@ use super::settings::CachedSettings;
 use super::tcp::TcpTimes;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
-use crate::privileges::{self, Access, Privileges, Subject};
+use crate::plan::{CatalogCallbacks, CatalogView};
+use crate::privileges::{self, Access, ActingRole, Privileges, Subject};
 use crate::types::random::RandomState;
 use crate::types::{FormatSettings, SqlType, datetime};
+
+/// What views of the catalog are given by the floors above them.
+const CALLBACKS: CatalogCallbacks =
+    CatalogCallbacks { system: crate::catalogs::system, check_domain: crate::planner::domain::check_constant };
 
 /// See the module.
 pub struct SessionState {
@@ -322,7 +326,8 @@ impl SessionState {
         let (path, plan_path) = (Arc::clone(&cached.search_path_text), Arc::clone(&cached.plan_path));
         drop(cached);
         let catalog = self.engine_catalog();
-        let view = CatalogView::new(catalog, path, plan_path, &self.acting_role(), self.temporary_schema.get());
+        let view =
+            CatalogView::new(CALLBACKS, catalog, path, plan_path, &self.acting_role(), self.temporary_schema.get());
         *self.catalog.borrow_mut() = Some(view.clone());
         view
     }
@@ -339,7 +344,7 @@ impl SessionState {
         }
         let plan_path = self.plan_path_of(&path, &role);
         let temporary = self.temporary_schema.get();
-        let view = CatalogView::new(Arc::clone(&catalog), Arc::clone(&path), plan_path, &role, temporary);
+        let view = CatalogView::new(CALLBACKS, Arc::clone(&catalog), Arc::clone(&path), plan_path, &role, temporary);
         views.retain(|(of, view)| *of != role.oid && view.is_of(catalog.version(), &path));
         views.push((role.oid, view.clone()));
         view
@@ -797,36 +802,6 @@ fn plan_path(
         path.push_str(&format!(" with {choices}"));
     }
     Arc::from(path)
-}
-
-/// A role as a session acts as it.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ActingRole {
-    /// Its number.
-    pub oid: Oid,
-    /// Its name.
-    pub name: String,
-    /// Whether it may do anything.
-    pub is_superuser: bool,
-    /// Whether it is still there.
-    pub exists: bool,
-}
-
-impl ActingRole {
-    fn of(role: &Arc<RoleDef>) -> ActingRole {
-        ActingRole { oid: role.oid, name: role.name.clone(), is_superuser: role.superuser, exists: true }
-    }
-
-    /// Its name: 42704 if it is gone.
-    ///
-    /// # Errors
-    /// 42704
-    pub fn required_name(&self) -> Result<&str> {
-        if self.exists {
-            return Ok(&self.name);
-        }
-        Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("invalid role OID: {}", self.oid)))
-    }
 }
 
 /// A role whose rights are lent, as it was under a version of the catalog.

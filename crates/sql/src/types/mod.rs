@@ -49,6 +49,7 @@ mod row_columns;
 pub mod storage;
 pub mod string_types;
 pub mod text_io;
+pub mod type_functions;
 pub mod type_name;
 pub mod type_table;
 pub mod value;

@@ -12,10 +12,10 @@ use engine::catalog::ViewScope;
 
 use super::expr::Qualify;
 use crate::binder;
+use crate::plan::CatalogView;
 use crate::plan::bound;
 use crate::plan::bound::RelationKind;
 use crate::plan::{SetCall, Variable};
-use crate::session::CatalogView;
 use crate::tree::{self, Alias, Name};
 use crate::types;
 

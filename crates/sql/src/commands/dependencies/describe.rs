@@ -4,8 +4,8 @@ use base::Oid;
 use engine::catalog::{FunctionDef, Object, RelationKind, class};
 
 use super::{Node, composite_fields_of};
-use crate::catalogs::user_types;
-use crate::session::{CatalogView, describe_function};
+use crate::plan::user_types;
+use crate::plan::{CatalogView, describe_function};
 use crate::types;
 use crate::types::reg_types::quote_identifier;
 

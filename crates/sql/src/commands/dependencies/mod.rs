@@ -19,9 +19,9 @@ use engine::catalog::{Catalog, ConstraintKind, FunctionDef, IndexDef, Object, Re
 use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};
 use super::restate::with_rows;
-use crate::catalogs::user_types;
 use crate::client::Severity;
 use crate::parser::if_readable;
+use crate::plan::user_types;
 use crate::plan::{Expr, ExprKind, FunctionTarget};
 use crate::types::{self, Value, oids};
 pub(super) use describe::{describe, relation, signature};

@@ -15,16 +15,16 @@ use engine::catalog::{Catalog, Object, TableDef};
 
 use super::views::{use_of_query, views};
 use super::{Named, Node, casting_to, describe, mentioning};
-use crate::catalogs::user_types;
 use crate::commands::ddl::{CHANGE_LOCK, Ddl};
 use crate::commands::overloads::namesakes;
 use crate::commands::reshape::row_types_in;
 use crate::commands::stored_expression::for_each_naming;
 use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
+use crate::plan::CatalogView;
 use crate::plan::Expr;
 use crate::plan::bound;
-use crate::session::CatalogView;
+use crate::plan::user_types;
 use crate::types::{self, SqlType};
 
 /// A renaming: which texts may name the object, and which of those do.

@@ -20,8 +20,9 @@ use engine::row::PhysicalType;
 use engine::{Database, OpenOptions, TransactionOptions};
 use vfs::{SimulatedVfs, Vfs};
 
-use crate::binder::{BindContext, NoSystemCatalog, Parameters, PlannerSettings};
+use crate::binder::{BindContext, Parameters, PlannerSettings};
 use crate::parser::{ParseOptions, parse};
+use crate::plan::NoSystemCatalog;
 use crate::plan::{Meaning, Statement};
 use crate::types::context::RegKind;
 use crate::types::random::RandomState;

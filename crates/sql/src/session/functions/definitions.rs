@@ -10,7 +10,7 @@ use super::{Bodies, Found, boolean, integer, oid, relation, relation_named, text
 use crate::catalogs;
 use crate::commands::deparse::{self, StoredAs};
 use crate::executor::Run;
-use crate::session::split_names;
+use crate::plan::split_names;
 use crate::types::reg_types::quote_identifier;
 use crate::types::{Value, format_type_name};
 
@@ -103,7 +103,9 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
             return Ok(Value::text(format!("TRIGGER{deferrable}{deferred}")));
         }
     }
-    let Some((check, base)) = catalogs::user_types::check_by_number(&catalog, wanted) else { return Ok(Value::Null) };
+    let Some((check, base)) = crate::plan::user_types::check_by_number(&catalog, wanted) else {
+        return Ok(Value::Null);
+    };
     let text = deparse::domain_check_clause(run.state, &check.expression, base, pretty)?;
     Ok(Value::text(if check.validated { text } else { text + " NOT VALID" }))
 }

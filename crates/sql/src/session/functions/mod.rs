@@ -28,8 +28,8 @@ use std::sync::Arc;
 pub use definitions::{index_definition, view_definition};
 pub use updatable::{is_updatable, takes_rows};
 
-use crate::catalogs::user_types::composite_fields;
 use crate::executor::Run;
+use crate::plan::user_types::composite_fields;
 use crate::types::{self, CatalogLookup, Value};
 
 /// What a function does.

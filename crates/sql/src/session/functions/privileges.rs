@@ -5,8 +5,9 @@
 use base::{Error, Oid, Result, sqlstate};
 use engine::catalog::{DATABASE_OID, RelationKind};
 
-use crate::catalogs::{SYSTEM_COLUMNS, user_types};
+use crate::catalogs::SYSTEM_COLUMNS;
 use crate::executor::Run;
+use crate::plan::user_types;
 use crate::privileges::{
     ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,
 };
@@ -196,7 +197,7 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
                 What::Type => types::builtin_type(oid).is_some() || run.catalog.user_type(oid).is_some(),
                 _ => {
                     let is_built_in = types::function(oid).is_some() || types::aggregate(oid).is_some();
-                    let is_of_type = crate::catalogs::type_function_name(oid).is_some();
+                    let is_of_type = crate::types::type_functions::name_of(oid).is_some();
                     is_built_in || is_of_type || catalog.function(oid).is_some()
                 }
             };

@@ -7,21 +7,29 @@ use engine::catalog::{
     Catalog, CustomDef, FunctionDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation,
 };
 
-use super::state::ActingRole;
-use crate::catalogs::system;
-use crate::catalogs::user_types::{composite_fields, composite_named};
-use crate::plan::VirtualTable;
-use crate::privileges::{Privileges, Subject};
+use super::user_types::{self, composite_fields, composite_named};
+use super::{SystemCatalog, VirtualTable};
+use crate::privileges::{ActingRole, Privileges, Subject};
 use crate::types::Value;
 use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserFunctions, UserType};
 use crate::types::reg_types::quote_identifier;
-use crate::types::{builtin_type, type_named};
+use crate::types::{builtin_type, type_functions, type_named};
+
+/// What a view is given by the floors above it.
+#[derive(Clone, Copy)]
+pub struct CatalogCallbacks {
+    /// The tables that the server computes.
+    pub system: fn() -> &'static dyn SystemCatalog,
+    /// Passes the checks of a domain on a value where no statement runs: 23502 and 23514.
+    pub check_domain: fn(&CatalogView, Oid, &Value) -> Result<()>,
+}
 
 /// See the module. Cheap to clone.
 #[derive(Clone)]
 pub struct CatalogView(Arc<View>);
 
 struct View {
+    callbacks: CatalogCallbacks,
     catalog: Arc<Catalog>,
     path_text: Arc<str>,
     /// What plans that names were looked up for in this view are kept by.
@@ -53,6 +61,7 @@ impl View {
 impl CatalogView {
     /// The catalog as `search_path` shows it to `role`: schemas that it may not look into are passed over.
     pub fn new(
+        callbacks: CatalogCallbacks,
         catalog: Arc<Catalog>,
         search_path: Arc<str>,
         plan_path: Arc<str>,
@@ -60,6 +69,7 @@ impl CatalogView {
         temporary: Option<Oid>,
     ) -> CatalogView {
         let mut view = View {
+            callbacks,
             catalog,
             path_text: search_path,
             plan_path,
@@ -119,8 +129,9 @@ impl CatalogView {
 
     /// A view for stored texts is given the session's path, too.
     fn with_path(&self, path: Vec<Oid>, session_path: Option<Vec<Oid>>) -> CatalogView {
-        let View { catalog, path_text, plan_path, role, temporary, .. } = &*self.0;
+        let View { callbacks, catalog, path_text, plan_path, role, temporary, .. } = &*self.0;
         CatalogView(Arc::new(View {
+            callbacks: *callbacks,
             catalog: Arc::clone(catalog),
             path_text: Arc::clone(path_text),
             plan_path: Arc::clone(plan_path),
@@ -150,6 +161,11 @@ impl CatalogView {
             return Ok(schema);
         }
         Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {name}")))
+    }
+
+    /// The tables that the server computes.
+    pub fn system(&self) -> &'static dyn SystemCatalog {
+        (self.0.callbacks.system)()
     }
 
     /// The catalog.
@@ -249,7 +265,7 @@ impl CatalogView {
             Some(schema) => self.schema_named(schema).ok()?,
             None => self.schema_that_has(name)?,
         };
-        system().table_named(schema, name)
+        self.system().table_named(schema, name)
     }
 
     /// The first schema of the search path that has a relation or a composite type of this name.
@@ -258,7 +274,7 @@ impl CatalogView {
         let has = |schema: Oid| {
             catalog.relation_by_name(schema, name).is_some()
                 || composite_named(catalog, schema, name).is_some()
-                || system().table_named(schema, name).is_some()
+                || self.system().table_named(schema, name).is_some()
         };
         self.0.path.iter().copied().find(|schema| has(*schema))
     }
@@ -266,7 +282,7 @@ impl CatalogView {
     /// Whether the relation `oid`, which may be a computed one, is what its bare name finds.
     pub fn relation_is_visible(&self, oid: Oid, name: &str) -> bool {
         let Some(schema) = self.schema_that_has(name) else { return false };
-        match system().table_named(schema, name) {
+        match self.system().table_named(schema, name) {
             Some(table) => table.oid == oid,
             None => self.relation_or_type(None, name).is_some_and(|found| relation_oid(&found) == oid),
         }
@@ -339,16 +355,16 @@ impl CatalogLookup for CatalogView {
     }
 
     fn user_type(&self, oid: Oid) -> Option<Arc<UserType>> {
-        crate::catalogs::user_types::by_oid(self, oid)
+        user_types::by_oid(self, oid)
     }
 
     fn user_type_named(&self, schema: Option<&str>, name: &str) -> Option<Oid> {
-        self.schemas_of(schema).into_iter().find_map(|schema| crate::catalogs::user_types::named(self, schema, name))
+        self.schemas_of(schema).into_iter().find_map(|schema| user_types::named(self, schema, name))
     }
 
     fn type_before_builtins(&self, name: &str) -> Option<Oid> {
         let mut schemas = self.path_before_builtins().iter();
-        schemas.find_map(|schema| crate::catalogs::user_types::named(self, *schema, name))
+        schemas.find_map(|schema| user_types::named(self, *schema, name))
     }
 
     fn type_is_visible(&self, oid: Oid) -> bool {
@@ -383,7 +399,7 @@ impl CatalogLookup for CatalogView {
         let catalog = &self.0.catalog;
         match kind {
             RegKind::Class => {
-                if let Some(table) = crate::catalogs::system_table(oid) {
+                if let Some(table) = self.system().table(oid) {
                     return Some(self.qualified(table.schema, &table.name, self.relation_is_visible(oid, &table.name)));
                 }
                 let (schema, name) = if let Some(table) = catalog.table(oid) {
@@ -405,7 +421,7 @@ impl CatalogLookup for CatalogView {
                 (!name.is_empty()).then(|| quote_identifier(&name))
             }
             RegKind::Role => catalog.role(oid).map(|role| quote_identifier(&role.name)),
-            RegKind::Proc => crate::catalogs::type_function_name(oid).map(str::to_owned),
+            RegKind::Proc => type_functions::name_of(oid).map(str::to_owned),
             RegKind::Collation | RegKind::TextSearch => None,
         }
     }
@@ -431,23 +447,23 @@ impl CatalogLookup for CatalogView {
                     .flat_map(|schema| self.0.catalog.functions_named(schema, bare))
                     .map(|function| function.oid);
                 let is_builtin = schema.is_none_or(|schema| schema == "pg_catalog");
-                found.next().or_else(|| is_builtin.then(|| crate::catalogs::type_function(bare)).flatten())
+                found.next().or_else(|| is_builtin.then(|| type_functions::oid_of(bare)).flatten())
             }
             RegKind::Collation | RegKind::TextSearch => None,
         })
     }
 
     fn check_domain(&self, domain: Oid, value: &Value) -> Result<()> {
-        crate::catalogs::user_types::check_constant(self, domain, value)
+        (self.0.callbacks.check_domain)(self, domain, value)
     }
 
     fn domain_default(&self, domain: Oid) -> Option<String> {
-        crate::catalogs::user_types::domain_default(self, domain)
+        user_types::domain_default(self, domain)
     }
 }
 
 /// What callers need to know of a function.
-pub(crate) fn describe_function(view: &CatalogView, function: &FunctionDef) -> UserFunction {
+pub fn describe_function(view: &CatalogView, function: &FunctionDef) -> UserFunction {
     let inputs: Vec<_> = function.arguments.iter().filter(|argument| argument.mode.is_input()).collect();
     UserFunction {
         oid: function.oid,
