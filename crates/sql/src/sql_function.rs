@@ -8,39 +8,20 @@ use engine::catalog::{FunctionDef, Volatility};
 use rustc_hash::FxHashMap;
 use sync::Mutex;
 
-use crate::binder::{self, VariableNames};
+use crate::binder;
 use crate::executor::{self, Run};
 use crate::parser::{self, ParseOptions};
-use crate::plan::CatalogView;
-use crate::plan::{Command, StatementKind};
+use crate::plan::{CatalogView, Command, StatementKind};
+use crate::planner::routine::{
+    ParameterNames, check_columns, check_result, input_types, is_anonymous_row, result_shape,
+};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
-use crate::tree::{ExprKind, Name, ParsedStatement, QueryBody, Statement};
+use crate::tree::{ParsedStatement, Statement};
 use crate::types::{
     self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
     type_shape,
 };
-
-/// A function's parameters by name.
-pub(crate) struct Parameters<'f>(pub(crate) &'f FunctionDef);
-
-impl VariableNames for Parameters<'_> {
-    fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)> {
-        let name = match parts {
-            [name] => name,
-            [function, name] if function.as_str() == self.0.name => name,
-            _ => return None,
-        };
-        let mut inputs = self.0.arguments.iter().filter(|argument| argument.mode.is_input()).enumerate();
-        inputs
-            .find(|(_, argument)| argument.name.as_deref() == Some(name.as_str()))
-            .map(|(number, argument)| (number as u32, SqlType::new(argument.type_oid)))
-    }
-
-    fn conflict(&self) -> crate::binder::VariableConflict {
-        crate::binder::VariableConflict::UseColumn
-    }
-}
 
 /// Refuses types that no function in SQL can have.
 ///
@@ -83,7 +64,7 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
     if function.arguments.iter().any(|argument| argument.mode.is_input() && is_polymorphic(argument.type_oid)) {
         return Ok(());
     }
-    let names = Parameters(function);
+    let names = ParameterNames(function);
     let environment = Environment::new(state, view).with_variables(Some(&names));
     let mut columns = None;
     for tree in &statements {
@@ -104,140 +85,6 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
     }
     let last = statements.last().map(|tree| &tree.statement);
     check_result(function, last, columns.as_deref(), view).map_err(in_context)
-}
-
-/// The types of the arguments that a call gives.
-pub(crate) fn input_types(function: &FunctionDef) -> Vec<SqlType> {
-    let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
-    inputs.map(|argument| SqlType::new(argument.type_oid)).collect()
-}
-
-/// The shape that OUT parameters, or a row type, give the result.
-fn result_shape(function: &FunctionDef, view: &dyn CatalogLookup) -> Option<Arc<RecordShape>> {
-    let outputs: Vec<(String, SqlType)> = function
-        .arguments
-        .iter()
-        .filter(|argument| argument.mode.is_output())
-        .map(|argument| (argument.name.clone().unwrap_or_default(), SqlType::new(argument.type_oid)))
-        .collect();
-    if outputs.len() > 1 {
-        return Some(Arc::new(RecordShape { type_oid: oids::RECORD, fields: outputs }));
-    }
-    crate::types::composite_shape(view, function.returns)
-}
-
-/// Whether the columns of the last statement can become the result. `columns` are those of a statement with a plan.
-///
-/// # Errors
-/// 42P13 if they can't.
-pub(crate) fn check_result(
-    function: &FunctionDef,
-    last: Option<&Statement>,
-    columns: Option<&[(String, SqlType)]>,
-    view: &dyn CatalogLookup,
-) -> Result<()> {
-    let returns = function.returns;
-    if returns == oids::VOID {
-        return Ok(());
-    }
-    let shown = |oid| types::format_type_name(view, oid);
-    let mismatch = |detail: String| {
-        let message = format!("return type mismatch in function declared to return {}", shown(returns));
-        Err(Error::new(sqlstate::INVALID_FUNCTION_DEFINITION, message).detail(detail))
-    };
-    let is_select = matches!(last, Some(Statement::Select(_)));
-    let columns = match columns {
-        Some(columns) if is_select || !columns.is_empty() => columns,
-        _ => {
-            let detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.";
-            return mismatch(detail.to_owned());
-        }
-    };
-    let fits = |source: SqlType, target: SqlType| {
-        source.oid == target.oid || Cast::find(view, source, target, CastContext::Assignment).is_some()
-    };
-    let Some(wanted) = result_shape(function, view) else {
-        if returns == oids::RECORD {
-            return Ok(());
-        }
-        let base = types::base_type(view, SqlType::new(returns)).oid;
-        if is_anonymous_row(function, columns) && types::composite_shape(view, base).is_some() {
-            return require_written_row(returns, last, view);
-        }
-        return match columns {
-            [(_, source)] if is_polymorphic(returns) || fits(*source, SqlType::new(returns)) => Ok(()),
-            [(_, source)] => mismatch(format!("Actual return type is {}.", shown(source.oid))),
-            _ => mismatch("Final statement must return exactly one column.".to_owned()),
-        };
-    };
-    if let [(_, source)] = columns
-        && returns != oids::RECORD
-        && source.oid == returns
-    {
-        return Ok(());
-    }
-    if is_anonymous_row(function, columns) {
-        return require_written_row(returns, last, view);
-    }
-    let wanted: Vec<SqlType> = wanted.fields.iter().map(|(_, sql_type)| *sql_type).collect();
-    check_columns(function, columns, &wanted, view)
-}
-
-/// Whether a function that is to return a row of a type gives one column with anonymous rows. Their field types are known only when they exist.
-fn is_anonymous_row(function: &FunctionDef, columns: &[(String, SqlType)]) -> bool {
-    function.returns != oids::RECORD && matches!(columns, [(_, source)] if source.oid == oids::RECORD)
-}
-
-/// 42846 for anonymous rows that are not written as such in the query's list.
-fn require_written_row(returns: Oid, last: Option<&Statement>, view: &dyn CatalogLookup) -> Result<()> {
-    if let Some(Statement::Select(query)) = last
-        && let QueryBody::Select(select) = &query.body
-        && let [target] = &select.targets[..]
-    {
-        let mut expr = &target.expr;
-        while let ExprKind::Cast { input, .. } = &expr.kind {
-            expr = input;
-        }
-        if matches!(expr.kind, ExprKind::Row { .. }) {
-            return Ok(());
-        }
-    }
-    Err(types::cannot_cast(view, SqlType::new(oids::RECORD), SqlType::new(returns)))
-}
-
-/// Whether columns can become those of a row that is wanted.
-///
-/// # Errors
-/// 42P13 if they can't.
-pub(crate) fn check_columns(
-    function: &FunctionDef,
-    columns: &[(String, SqlType)],
-    wanted: &[SqlType],
-    view: &dyn CatalogLookup,
-) -> Result<()> {
-    let shown = |oid| types::format_type_name(view, oid);
-    let mismatch = |detail: String| {
-        let message = format!("return type mismatch in function declared to return {}", shown(function.returns));
-        Err(Error::new(sqlstate::INVALID_FUNCTION_DEFINITION, message).detail(detail))
-    };
-    for (number, (_, source)) in columns.iter().enumerate() {
-        let Some(target) = wanted.get(number) else {
-            return mismatch("Final statement returns too many columns.".to_owned());
-        };
-        let fits = source.oid == target.oid || Cast::find(view, *source, *target, CastContext::Assignment).is_some();
-        if !is_polymorphic(target.oid) && !fits {
-            return mismatch(format!(
-                "Final statement returns {} instead of {} at column {}.",
-                shown(source.oid),
-                shown(target.oid),
-                number + 1
-            ));
-        }
-    }
-    if columns.len() < wanted.len() {
-        return mismatch("Final statement returns too few columns.".to_owned());
-    }
-    Ok(())
 }
 
 /// Bodies that a session keeps from call to call.
@@ -342,7 +189,7 @@ fn run_here(
     };
     let body = Body::of(function, run.state).map_err(at_startup)?;
     let types = input_types(function);
-    let names = Parameters(function);
+    let names = ParameterNames(function);
     let mut values = Vec::new();
     let count = body.statements.len();
     for (number, kept) in body.statements.iter().enumerate() {

@@ -7,9 +7,9 @@ use engine::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
-use crate::executor::builtin_trigger_function;
 use crate::plan::{
     Expr, ExprKind, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, Variable, VirtualColumn, VirtualTable,
+    builtin_trigger_function,
 };
 use crate::tree::{self, Name};
 use crate::types::{RecordShape, SqlType, Value};

@@ -3,36 +3,21 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{ArgumentDef, ArgumentMode, BOOTSTRAP_ROLE, FunctionDef, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
+use engine::catalog::{BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
 
 use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
 use super::{Equal, relations};
 use crate::commands::deparse::stored_value;
 use crate::executor::Run;
-use crate::plan::VirtualTable;
-use crate::plan::user_types;
+use crate::plan::{VirtualTable, user_types};
 use crate::types::cast::{CastContext, CastMethod};
 use crate::types::collation::{COLLATIONS, Collation};
 use crate::types::context::UserTypeKind;
-use crate::types::type_functions;
 use crate::types::type_table::TypeFunction;
 use crate::types::{
     CatalogLookup, Category, OperatorRole, SqlType, TypeDef, Value, base_type, builtin_type, builtin_types, oids,
-    operators,
+    operators, type_functions,
 };
-
-/// A built-in function in the form of those that users make, without a name.
-pub fn function_as_stored(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bool) -> FunctionDef {
-    let argument =
-        |type_oid: &Oid| ArgumentDef { name: None, type_oid: *type_oid, mode: ArgumentMode::In, default: None };
-    FunctionDef {
-        arguments: inputs.iter().map(argument).collect(),
-        returns: result,
-        returns_set,
-        language: "internal".to_owned(),
-        ..FunctionDef::new(oid, PG_CATALOG_SCHEMA, "", BOOTSTRAP_ROLE)
-    }
-}
 
 /// The tables of `information_schema` that are no views.
 const INFORMATION_TABLES: [&str; 4] = ["sql_features", "sql_implementation_info", "sql_parts", "sql_sizing"];

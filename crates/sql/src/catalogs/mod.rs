@@ -28,8 +28,7 @@ use std::sync::Arc;
 use base::{Oid, Result};
 
 use crate::executor::Run;
-use crate::plan::SystemCatalog;
-use crate::plan::VirtualTable;
+use crate::plan::{SystemCatalog, VirtualTable};
 use crate::types::Value;
 use registry::{Entry, REGISTRY};
 

@@ -11,8 +11,7 @@ use super::{
     information_views, monitoring, objects, relations, sequences, statistics, triggers, views,
 };
 use crate::executor::Run;
-use crate::plan::SystemCatalog;
-use crate::plan::{VirtualColumn, VirtualTable};
+use crate::plan::{SystemCatalog, VirtualColumn, VirtualTable};
 use crate::types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named, oids};
 
 /// What makes the rows of a table.

@@ -9,13 +9,12 @@ use base::{Error, Oid, Result, sqlstate};
 use engine::LockMode;
 use engine::catalog::{Catalog, CustomDef, Object};
 
-use super::column;
 use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
 use super::dependencies::{Node, Renaming, describe, drop_dependents, views_reading};
 use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::{Readers, naming, with_rows};
 use super::stored_query::lower_known_fields;
-use super::{properties, user_type};
+use super::{column, properties, user_type};
 use crate::plan::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
 use crate::types::{self, SqlType};

@@ -17,11 +17,9 @@ use crate::binder::{BindContext, DefinitionUse, VariableNames, definition_expres
 use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
 use crate::parser::character_position;
-use crate::plan::CatalogView;
-use crate::plan::Expr;
 use crate::plan::user_types::{self, composite_named, relation_name_is_taken};
-use crate::planner::Inlining;
-use crate::planner::volatility;
+use crate::plan::{CatalogView, Expr};
+use crate::planner::{Inlining, volatility};
 use crate::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, new_run};

@@ -14,8 +14,7 @@ use super::overloads::Callers;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
 use crate::executor::{evaluate, run_pending_checks};
-use crate::plan::CatalogView;
-use crate::plan::{Expr, OutputColumn};
+use crate::plan::{CatalogView, Expr, OutputColumn};
 use crate::privileges::Subject;
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
@@ -512,7 +511,7 @@ fn resolve(
 
 /// The columns of a CALL. The arguments tell the types of polymorphic outputs.
 fn outputs(state: &SessionState, function: &Arc<FunctionDef>, call: &CallTypes) -> Vec<OutputColumn> {
-    let concrete = crate::plpgsql::concrete(function, call, &state.catalog());
+    let concrete = crate::planner::routine::concrete(function, call, &state.catalog());
     concrete
         .as_ref()
         .unwrap_or(function)

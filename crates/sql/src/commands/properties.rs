@@ -10,8 +10,7 @@ use super::ddl::Ddl;
 use crate::binder::expression_columns;
 use crate::catalogs::builtin::{self, OperatorClass};
 use crate::client::Severity;
-use crate::plan::Expr;
-use crate::plan::user_types;
+use crate::plan::{Expr, user_types};
 use crate::tree::{ColumnDefinition, IndexElement, QualifiedName, ReplicaIdentityOf};
 use crate::types::{self, SqlType, builtin_type, collation};
 

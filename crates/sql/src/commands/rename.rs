@@ -9,8 +9,6 @@ use engine::catalog::{
 };
 use engine::{LockMode, WaitPolicy};
 
-use super::composite;
-use super::constraint;
 use super::ddl::{
     CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, role_is_taken, schema_is_taken, system_refusal,
 };
@@ -20,11 +18,11 @@ use super::index::is_system_column;
 use super::overloads::Callers;
 use super::restate::{naming, naming_column};
 use super::role::hold_role;
+use super::{composite, constraint};
 use crate::plan::user_types;
-use crate::privileges;
 use crate::session::UtilityOutput;
 use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
-use crate::types;
+use crate::{privileges, types};
 
 /// ALTER ... RENAME.
 pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput> {

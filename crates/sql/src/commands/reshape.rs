@@ -13,10 +13,9 @@ use engine::catalog::TableDef;
 use super::ddl::Ddl;
 use super::rewrite::rewrite;
 use super::user_type::users_of_type;
-use crate::plan::CatalogView;
 use crate::plan::bound::for_each_inner_mut;
 use crate::plan::user_types::element_of_array;
-use crate::plan::{Expr, ExprKind};
+use crate::plan::{CatalogView, Expr, ExprKind};
 use crate::types::context::UserTypeKind;
 use crate::types::{CatalogLookup, RecordShape, SqlType, Value};
 

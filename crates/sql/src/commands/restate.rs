@@ -14,10 +14,9 @@ use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_ea
 use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
-use crate::plan::bound;
 use crate::plan::bound::for_each_inner_mut;
 use crate::plan::user_types::TypeBody;
-use crate::plan::{Expr, ExprKind};
+use crate::plan::{Expr, ExprKind, bound};
 use crate::types::SqlType;
 
 /// Bound expressions and queries whose texts will be written again.

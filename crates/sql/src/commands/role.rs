@@ -10,14 +10,13 @@ use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, no_role};
 use super::dependencies::{Node, describe};
 use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
-use crate::password;
 use crate::plan::CatalogView;
 use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
-use crate::session_defaults;
 use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
 use crate::types::datetime;
+use crate::{password, session_defaults};
 
 /// CREATE ROLE, USER, GROUP.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {

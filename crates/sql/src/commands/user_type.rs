@@ -17,9 +17,8 @@ use super::reshape::storing_column;
 use super::restate::naming;
 use crate::binder::DefinitionUse;
 use crate::executor::evaluate;
-use crate::plan::CatalogView;
 use crate::plan::user_types::{self, DomainCheck, TypeBody};
-use crate::plan::{Expr, ExprKind};
+use crate::plan::{CatalogView, Expr, ExprKind};
 use crate::planner::domain;
 use crate::session::UtilityOutput;
 use crate::tree::{

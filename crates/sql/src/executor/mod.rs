@@ -55,11 +55,10 @@ pub use measure::{Effort, Measured, Measurements};
 pub use row_decoder::RowDecoder;
 pub use shared_change::{Captured, SharedChange};
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
-pub use trigger::{Captures, SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function};
+pub use trigger::Captures;
 
 use crate::client::{Client, Severity};
-use crate::plan::CatalogView;
-use crate::plan::{NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
+use crate::plan::{CatalogView, NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
 use crate::planner::domain;
 use crate::session::SessionState;
 use crate::types::random::RandomState;

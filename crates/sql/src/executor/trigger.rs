@@ -7,17 +7,16 @@ use std::sync::Arc;
 
 use base::{CommandId, Error, Oid, Result, sqlstate};
 use engine::LockMode;
-use engine::catalog::{FunctionDef, Parallel, TriggerDef, TriggerTiming};
+use engine::catalog::{FunctionDef, TriggerDef, TriggerTiming};
 use engine::row::ColumnSet;
 
 use super::Run;
 use super::evaluate::is_true;
 use super::shared_change::{Captured, EndMark, SharedChange};
-use crate::catalogs::builtin::function_as_stored;
-use crate::plan::{Event, PlannedTrigger, TableTriggers};
+use crate::plan::{Event, PlannedTrigger, SUPPRESS_REDUNDANT_UPDATES, TableTriggers};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
-use crate::types::{self, RecordValue, Value};
+use crate::types::{RecordValue, Value};
 
 /// What triggers need to be kept of a statement's changes, by event; `None` where none wants anything.
 #[derive(Default)]
@@ -303,17 +302,6 @@ impl TableTriggers {
 
 fn is_of(def: &TriggerDef, timing: TriggerTiming, for_row: bool, event: Event) -> bool {
     def.timing == timing && def.for_each_row == for_row && event.concerns(def)
-}
-
-/// The trigger function that is built in.
-pub const SUPPRESS_REDUNDANT_UPDATES: Oid = Oid(1291);
-
-/// A built-in trigger function in the form of those that users make.
-pub fn builtin_trigger_function(oid: Oid) -> Option<Arc<FunctionDef>> {
-    let function = types::function(oid).filter(|function| function.oid == SUPPRESS_REDUNDANT_UPDATES)?;
-    let plain = function_as_stored(oid, function.arguments, function.result, false);
-    let name = function.name.to_owned();
-    Some(Arc::new(FunctionDef { name, strict: function.strict, parallel: Parallel::Safe, ..plain }))
 }
 
 /// `suppress_redundant_updates_trigger`: leaves out an update that would leave the row as it is.

@@ -31,6 +31,7 @@
 //! conditions are tried again on that version: [`Recheck`] says how.
 
 pub mod bound;
+mod builtin_function;
 mod catalog_view;
 mod expr;
 mod meaning;
@@ -47,6 +48,7 @@ use engine::catalog::TableDef;
 use engine::row::ColumnSet;
 use engine::{LockMode, RowLockMode, WaitPolicy};
 
+pub use builtin_function::{SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function, function_as_stored};
 pub use catalog_view::{CatalogCallbacks, CatalogView, describe_function, split_names};
 pub use expr::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FrameExclusion, FunctionTarget, Quantified,

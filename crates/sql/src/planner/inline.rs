@@ -9,16 +9,14 @@ use std::sync::Arc;
 use base::{Error, Oid, Result};
 use engine::catalog::{FunctionDef, FunctionKind, Volatility};
 
-use super::Planner;
 use super::fold::{fold_within, has_subquery, is_volatile};
 use super::lower::raised_levels;
+use super::{Planner, routine};
 use crate::binder::{self, BindContext, Bound, Parameters};
 use crate::parser::{self, ParseOptions};
-use crate::plan::bound;
 use crate::plan::bound::{Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
-use crate::plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, Meaning, SetCall, Variable};
+use crate::plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, Meaning, SetCall, Variable, bound};
 use crate::privileges::Access;
-use crate::sql_function;
 use crate::tree::{Name, Statement};
 use crate::types::{self, Cast, CastContext, SqlType, Value, oids};
 
@@ -107,7 +105,7 @@ fn bound_body(
     if !matches!(statement, Statement::Select(_)) {
         return Ok(None);
     }
-    let names = sql_function::Parameters(function);
+    let names = routine::ParameterNames(function);
     let mut inner = BindContext {
         transition_tables: &[],
         needed: Vec::new(),
@@ -132,7 +130,7 @@ fn bound_body(
         parameter_values: None,
         settings: context.settings,
     };
-    let mut parameters = Parameters::fixed(sql_function::input_types(function));
+    let mut parameters = Parameters::fixed(routine::input_types(function));
     let bound = binder::bind_after(&statement, first_cte, &mut inner, &mut parameters)?;
     // A backslash may mean something else when the statement runs again.
     let depends_on_settings = function.body.contains('\\');
@@ -151,7 +149,7 @@ fn checked_columns(
 ) -> Result<Vec<(String, SqlType)>> {
     let columns = bound.query.output_columns();
     let columns: Vec<_> = columns.into_iter().map(|column| (column.name.to_string(), column.sql_type)).collect();
-    sql_function::check_result(function, Some(statement), Some(&columns), context.lookup)?;
+    routine::check_result(function, Some(statement), Some(&columns), context.lookup)?;
     Ok(columns)
 }
 
@@ -188,9 +186,9 @@ pub(super) fn inlined_call(
     {
         return Ok(None);
     }
-    let concrete = crate::plpgsql::concrete(function, &call.types, context.lookup);
+    let concrete = routine::concrete(function, &call.types, context.lookup);
     let definition = concrete.as_ref().unwrap_or(function);
-    if sql_function::input_types(definition).len() != call.arguments.len() {
+    if routine::input_types(definition).len() != call.arguments.len() {
         return Ok(None);
     }
     // Of constants the value of an immutable function is computed, in its own name; what it is made of is not told.
@@ -441,9 +439,9 @@ impl Planner<'_, '_> {
         {
             return Ok(None);
         }
-        let concrete = crate::plpgsql::concrete(function, &call.types, self.context.lookup);
+        let concrete = routine::concrete(function, &call.types, self.context.lookup);
         let definition = concrete.as_ref().unwrap_or(function);
-        if sql_function::input_types(definition).len() != call.arguments.len() {
+        if routine::input_types(definition).len() != call.arguments.len() {
             return Ok(None);
         }
         self.inlined_body(definition, call, relation).map_err(|error| in_body(error, function))
@@ -465,9 +463,9 @@ impl Planner<'_, '_> {
         let wanted: Vec<SqlType> = relation.columns.iter().map(|column| column.sql_type).collect();
         if function.returns == oids::RECORD && !has_outputs {
             // What the statement's definition list says.
-            sql_function::check_columns(function, &shown, &wanted, self.context.lookup)?;
+            routine::check_columns(function, &shown, &wanted, self.context.lookup)?;
         } else {
-            sql_function::check_result(function, Some(&statement), Some(&shown), self.context.lookup)?;
+            routine::check_result(function, Some(&statement), Some(&shown), self.context.lookup)?;
         }
         if columns.len() != wanted.len() || relation.columns.iter().any(|column| column.dropped) {
             return Ok(None);

@@ -31,6 +31,7 @@ mod lower;
 mod needed;
 mod negate;
 mod query;
+pub mod routine;
 mod selectivity;
 mod semi_join;
 mod set_operation;
@@ -56,9 +57,8 @@ use engine::catalog::TableDef;
 
 use crate::binder::{self, BindContext, Bound, Parameters};
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
-use crate::plan::bound;
 use crate::plan::{
-    self, Command, CteId, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable,
+    self, Command, CteId, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable, bound,
 };
 use crate::tree::{self, Name};
 use crate::types::SqlType;

@@ -22,14 +22,15 @@ mod types_of;
 
 use std::sync::Arc;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Result, sqlstate};
 use engine::catalog::FunctionDef;
 
 use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
 use crate::plan::CatalogView;
+use crate::planner::routine::concrete;
 use crate::session::SessionState;
-use crate::types::{CallTypes, CatalogLookup, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
+use crate::types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 pub use expression::{CallPlace, outer_context};
 use frame::Frame;
 pub use frame::cast;
@@ -235,48 +236,6 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -
         return Ok(Arc::clone(known));
     }
     compiled_as(run, &definition, false)
-}
-
-/// A function with polymorphic arguments as it is for one call: they have the types of what is passed.
-pub(crate) fn concrete(
-    function: &Arc<FunctionDef>,
-    types: &CallTypes,
-    catalog: &dyn CatalogLookup,
-) -> Option<Arc<FunctionDef>> {
-    let is_polymorphic = crate::types::is_polymorphic;
-    if !function.arguments.iter().any(|argument| is_polymorphic(argument.type_oid)) {
-        return None;
-    }
-    let mut definition = (**function).clone();
-    // Each output's type is told by the inputs.
-    let inputs = function.arguments.iter().filter(|argument| argument.mode.is_input());
-    let (declared, passed): (Vec<Oid>, Vec<Oid>) =
-        inputs.zip(&types.arguments).map(|(argument, given)| (argument.type_oid, given.oid)).unzip();
-    for argument in definition.arguments.iter_mut().filter(|argument| is_polymorphic(argument.type_oid)) {
-        if argument.mode.is_output()
-            && !argument.mode.is_input()
-            && let Ok((_, actual)) = crate::types::resolve_polymorphic(catalog, &passed, &declared, argument.type_oid)
-        {
-            argument.type_oid = actual;
-        }
-    }
-    let mut given = types.arguments.iter();
-    for argument in &mut definition.arguments {
-        let given = if argument.mode.is_input() { given.next() } else { None };
-        if let Some(given) = given.filter(|_| is_polymorphic(argument.type_oid)) {
-            argument.type_oid = given.oid;
-        }
-    }
-    let outputs = definition.arguments.iter().filter(|argument| argument.mode.is_output()).count();
-    for argument in &mut definition.arguments {
-        if argument.mode.is_output() && is_polymorphic(argument.type_oid) && outputs == 1 {
-            argument.type_oid = types.result.oid;
-        }
-    }
-    if is_polymorphic(definition.returns) {
-        definition.returns = types.result.oid;
-    }
-    Some(Arc::new(definition))
 }
 
 /// The compiled form of a trigger function.

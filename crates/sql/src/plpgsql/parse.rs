@@ -10,8 +10,7 @@ use base::{Error, Result, sqlstate};
 
 use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, StatementKind, Variable, VariableKind};
 use super::types_of::Declared;
-use crate::parser::{STACK_RESERVE_BYTES, too_deep};
-use crate::parser::{is_name, tokens};
+use crate::parser::{STACK_RESERVE_BYTES, is_name, tokens, too_deep};
 use crate::plan::CatalogView;
 use crate::types::{SqlType, oids};
 

@@ -14,8 +14,7 @@ use crate::binder::{BindContext, Parameters, PlannerSettings, Resolved, Variable
 use crate::client::{Client, OutgoingRow, Severity};
 use crate::executor::{Locals, evaluate};
 use crate::parser::no_stack;
-use crate::plan::CatalogView;
-use crate::plan::{Meaning, VirtualTable};
+use crate::plan::{CatalogView, Meaning, VirtualTable};
 use crate::planner::domain;
 use crate::privileges::Access;
 use crate::types::random::RandomState;

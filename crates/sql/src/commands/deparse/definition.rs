@@ -18,13 +18,11 @@ use crate::commands::dependencies::relation;
 use crate::commands::stored_query::bound_closed;
 use crate::commands::user_type::{ValueOf, bound_check};
 use crate::parser;
-use crate::plan::CatalogView;
-use crate::plan::ExprKind;
+use crate::plan::{CatalogView, ExprKind};
 use crate::session::SessionState;
 use crate::session::planning::Environment;
 use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReference, TypeName};
-use crate::types::reg_types::function_is_found;
-use crate::types::reg_types::quote_identifier;
+use crate::types::reg_types::{function_is_found, quote_identifier};
 use crate::types::{CatalogLookup, SqlType, collation};
 
 /// What a stored expression is.

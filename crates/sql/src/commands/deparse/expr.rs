@@ -5,11 +5,9 @@ use engine::catalog::TableDef;
 
 use super::plain_literal;
 use crate::binder::is_whole_row;
-use crate::plan::CatalogView;
-use crate::plan::user_types;
 use crate::plan::{
-    AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FunctionTarget, Quantified, Quantifier, SessionValue,
-    SetCall, Subquery, Variable, WindowCall, WindowFrame,
+    AggregateCall, Call, CaseWhen, CastExpr, CatalogView, Expr, ExprKind, FunctionTarget, Quantified, Quantifier,
+    SessionValue, SetCall, Subquery, Variable, WindowCall, WindowFrame, user_types,
 };
 use crate::types::reg_types::quote_identifier;
 use crate::types::text_io::is_reg_type;

@@ -11,13 +11,10 @@ use base::limits::NAME_MAX_BYTES;
 use engine::catalog::ViewScope;
 
 use super::expr::Qualify;
-use crate::binder;
-use crate::plan::CatalogView;
-use crate::plan::bound;
 use crate::plan::bound::RelationKind;
-use crate::plan::{SetCall, Variable};
+use crate::plan::{CatalogView, SetCall, Variable, bound};
 use crate::tree::{self, Alias, Name};
-use crate::types;
+use crate::{binder, types};
 
 /// The catalogs that names are looked up in.
 #[derive(Clone, Copy)]

@@ -4,8 +4,7 @@ use base::Oid;
 use engine::catalog::{FunctionDef, Object, RelationKind, class};
 
 use super::{Node, composite_fields_of};
-use crate::plan::user_types;
-use crate::plan::{CatalogView, describe_function};
+use crate::plan::{CatalogView, describe_function, user_types};
 use crate::types;
 use crate::types::reg_types::quote_identifier;
 

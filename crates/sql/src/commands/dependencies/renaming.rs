@@ -21,10 +21,7 @@ use crate::commands::reshape::row_types_in;
 use crate::commands::stored_expression::for_each_naming;
 use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
-use crate::plan::CatalogView;
-use crate::plan::Expr;
-use crate::plan::bound;
-use crate::plan::user_types;
+use crate::plan::{CatalogView, Expr, bound, user_types};
 use crate::types::{self, SqlType};
 
 /// A renaming: which texts may name the object, and which of those do.

@@ -13,11 +13,9 @@ use rustc_hash::FxHashMap;
 use super::{Format, Options};
 use crate::commands::deparse::{Deparser, Qualify, sort_suffix};
 use crate::executor::{Measured, Measurements};
-use crate::plan::CatalogView;
-use crate::plan::Event;
 use crate::plan::{
-    Expr, ExprKind, FunctionTarget, JoinKind, Node, OnConflict, Plan, ScanColumn, SetCall, SetItem, SetOperator,
-    SortKey, Statement, SubqueryBody, SubqueryKind, Target,
+    CatalogView, Event, Expr, ExprKind, FunctionTarget, JoinKind, Node, OnConflict, Plan, ScanColumn, SetCall, SetItem,
+    SetOperator, SortKey, Statement, SubqueryBody, SubqueryKind, Target,
 };
 use crate::session::SessionState;
 use crate::types::reg_types::quote_identifier;

@@ -22,8 +22,7 @@ use vfs::{SimulatedVfs, Vfs};
 
 use crate::binder::{BindContext, Parameters, PlannerSettings};
 use crate::parser::{ParseOptions, parse};
-use crate::plan::NoSystemCatalog;
-use crate::plan::{Meaning, Statement};
+use crate::plan::{Meaning, NoSystemCatalog, Statement};
 use crate::types::context::RegKind;
 use crate::types::random::RandomState;
 use crate::types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, oids};

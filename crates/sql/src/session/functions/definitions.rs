@@ -168,7 +168,7 @@ fn of_function(
     let builtin = builtin.or_else(|| crate::types::aggregate(wanted).map(|def| (def.arguments, def.result, false)));
     match builtin {
         Some((inputs, result, returns_set)) => {
-            what(run, &catalogs::builtin::function_as_stored(wanted, inputs, result, returns_set))
+            what(run, &crate::plan::function_as_stored(wanted, inputs, result, returns_set))
         }
         None => Ok(None),
     }

@@ -18,12 +18,11 @@ mod settings;
 mod transactions;
 mod updatable;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use base::{Error, Oid, Result};
 use engine::catalog::{CustomDef, IndexDef, Object, SequenceDef, TableDef};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 pub use definitions::{index_definition, view_definition};
 pub use updatable::{is_updatable, takes_rows};
