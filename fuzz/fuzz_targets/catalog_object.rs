@@ -1,7 +1,7 @@
 //! An object of the catalog, as its rows keep it.
 #![no_main]
 
-use engine::catalog::Object;
+use schema::catalog::Object;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! A row of a table, whatever its columns are.
 #![no_main]
 
-use engine::row::{PhysicalType, RowView};
+use schema::row::{PhysicalType, RowView};
 use libfuzzer_sys::fuzz_target;
 
 const TYPES: [PhysicalType; 7] = [

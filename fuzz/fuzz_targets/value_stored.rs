@@ -1,7 +1,7 @@
 //! Values of every type as rows keep them.
 #![no_main]
 
-use engine::row::{Datum, PhysicalType};
+use schema::row::{Datum, PhysicalType};
 use libfuzzer_sys::fuzz_target;
 use sql::types::{BuiltinCatalog, FormatSettings, StorageKind, builtin_types, output_string, physical_type};
 

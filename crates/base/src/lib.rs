@@ -10,6 +10,7 @@ mod error;
 mod identifiers;
 pub mod limits;
 mod liveness;
+pub mod lock_mode;
 pub mod report;
 pub mod settings;
 pub mod sqlstate;

@@ -5,10 +5,10 @@
 
 use std::hint::black_box;
 
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
 use cohort_engine::key::{KeyBuffer, PlainKeys};
-use cohort_engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use cohort_engine::{Database, Modify, OpenOptions, Session, Table, TransactionOptions};
+use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
+use schema::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 
 fn main() -> base::Result<()> {
     let rows: i32 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100_000);

@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use sync::Work;
 use sync::atomic::{AtomicBool, Ordering};
 
-use crate::row::{
+use schema::row::{
     ColumnSet, Datum, LEAD_COMPRESSED, LEAD_LONG, LEAD_OUT_OF_LINE, OUT_OF_LINE_BYTES, PhysicalType, RowView,
     StoredValue, encode_row, encode_stored,
 };
@@ -384,10 +384,10 @@ mod tests {
         let types = [PhysicalType::I32, PhysicalType::Bytes];
         let mut bytes = Vec::new();
         encode_stored(&types, &[StoredValue::Plain(Datum::I32(5)), StoredValue::Detached(&value)], &mut bytes).unwrap();
-        assert!(crate::row::has_detached(&bytes) && bytes.len() < 100);
+        assert!(schema::row::has_detached(&bytes) && bytes.len() < 100);
         resolve(None, &types, &mut bytes).unwrap();
         assert_eq!(RowView::new(&types, &bytes).iter().collect::<Vec<_>>(), [Datum::I32(5), Datum::Bytes(&plain)]);
-        assert!(!crate::row::has_detached(&bytes));
+        assert!(!schema::row::has_detached(&bytes));
     }
 
     // invariants: row 26

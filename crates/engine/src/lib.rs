@@ -2,7 +2,7 @@
 
 mod activity;
 mod build;
-pub mod catalog;
+mod catalog_store;
 mod control;
 mod database;
 pub mod key;
@@ -11,7 +11,6 @@ mod modify;
 mod numbers;
 pub mod redo;
 mod relations;
-pub mod row;
 mod scan;
 mod sequence;
 mod session;
@@ -23,15 +22,18 @@ mod temporary;
 pub const SERIALIZATION_FAILURES: [&str; ssi::Reason::KINDS] = ssi::Reason::NAMES;
 
 pub use activity::TableActivity;
+pub use base::lock_mode::{LockMode, RowLockMode, WaitPolicy};
 pub use btree::{Direction, KeyRange};
 pub use buffer::{PageId, PageMeter, PageReader, PageUse, PagedStoreStatistics, count_use};
 pub use clog::{ClogUpdate, Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics, too_few_descriptors};
 pub use heap::{PageTuples, Version};
-pub use lockmgr::{AdvisoryKey, Granted, LockMode, LockTag, LockView, OtherWaits, RowLockMode, WaitPolicy};
+pub use lockmgr::{AdvisoryKey, Granted, LockTag, LockView, OtherWaits};
 pub use modify::{ConflictOutcome, Modify};
 pub use scan::{IndexScan, TableScan};
+/// The data that the row API takes and gives: programs that embed the engine need no other crate.
+pub use schema::{catalog, row};
 pub use session::{
     CheckSummary, Finisher, PortalSnapshot, PossibleDuplicate, SampleSummary, Session, TransactionOptions,
     VacuumOptions, VacuumSummary,

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use sync::{Arc, RwLock};
 
 use crate::activity::TableActivity;
-use crate::catalog::{IndexDef, TableDef};
 use crate::table::Table;
+use schema::catalog::{IndexDef, TableDef};
 
 /// What is open of a database's relations.
 #[derive(Default)]

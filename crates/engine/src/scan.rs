@@ -6,9 +6,9 @@ use base::{FileNumber, Result, Tid};
 use btree::BTreeScan;
 use heap::PageTuples;
 
-use crate::row::{RowBytes, has_detached};
 use crate::session::Session;
 use crate::table::Table;
+use schema::row::{RowBytes, has_detached};
 
 /// All rows of a table that the session's snapshot sees, in physical order. Holds nothing between calls.
 pub struct TableScan {
@@ -36,7 +36,7 @@ impl TableScan {
         if !has_detached(bytes) {
             return Ok(Some((tid, bytes)));
         }
-        self.row.set(bytes);
+        self.row.copy_from(bytes);
         session.resolve(&self.table, &mut self.row)?;
         Ok(Some((tid, &self.row)))
     }
@@ -79,7 +79,7 @@ impl IndexScan {
         let found = session.with_ctx(|ctx| {
             while let Some((_, root)) = scan.next_covering(covered)? {
                 let found = table.heap.read_chain(ctx, root, |tid, bytes| {
-                    row.set(bytes);
+                    row.copy_from(bytes);
                     tid
                 })?;
                 if found.is_some() {

@@ -14,7 +14,7 @@ use sync::atomic::{AtomicBool, Ordering};
 use sync::{Arc, Mutex, RwLock};
 use wal::{RecordHead, RmgrId, Wal};
 
-use crate::catalog::SequenceDef;
+use schema::catalog::SequenceDef;
 
 /// Values covered by one log record.
 const LOGGED_AHEAD: u32 = 32;

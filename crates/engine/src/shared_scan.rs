@@ -10,10 +10,10 @@ use heap::PageTuples;
 use sync::Interrupt;
 use sync::atomic::AtomicU64;
 
-use crate::row::has_detached;
 use crate::scan::TableScan;
 use crate::session::Session;
 use crate::table::Table;
+use schema::row::has_detached;
 
 /// What any thread needs to read a part of a table as a session's statement sees it. Whoever made it sees to it that the
 /// statement's snapshot and lock are kept while somebody reads.

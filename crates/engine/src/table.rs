@@ -7,9 +7,9 @@ use btree::BTree;
 use heap::{Heap, Version};
 
 use crate::activity::TableActivity;
-use crate::catalog::{IndexDef, TableDef};
 use crate::large::Overflow;
-use crate::row::{ColumnSet, Datum, PhysicalType, RowView};
+use schema::catalog::{IndexDef, TableDef};
+use schema::row::{ColumnSet, Datum, PhysicalType, RowView};
 
 /// A table as one catalog version describes it. Cheap to keep in a plan; good as long as the catalog version is.
 pub struct Table {

@@ -2,10 +2,10 @@
 
 mod common;
 
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, Direction, KeyRange};
 use common::*;
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 
 #[test]
 fn rows_are_found_by_key_and_by_scan_and_after_reopening() {

@@ -5,13 +5,13 @@ mod common;
 use std::sync::Arc;
 
 use base::{Oid, Result, sqlstate};
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, SequenceDef};
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, Finisher, Isolation, Session, Table, TransactionOptions, VacuumOptions};
 use common::{begin, create_table, options_on, run, simulated, statement};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use schema::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, SequenceDef};
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 use vfs::{Fault, SimulatedVfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];

@@ -16,11 +16,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::Oid;
 use cohort_engine::Database;
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use common::{all, begin, create_table, get, options_on, statement};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 use vfs::descriptors::FileShare;
 use vfs::{FailStop, Fault, SimulatedOptions, SimulatedVfs, Survival};
 use workload::{Model, Runner, verify};

@@ -10,10 +10,10 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use base::{FileNumber, Result};
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, LockMode, Modify, OpenOptions, Session, Table, VacuumOptions, WaitPolicy};
 use common::*;
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 use sync::InterruptKind;
 use vfs::{Fault, HookedCall, OpenMode, SimulatedOptions, SimulatedVfs, Survival, Vfs};
 
@@ -31,7 +31,7 @@ fn with_deleted_tail(database: &Database) -> (Session, Arc<Table>) {
     .unwrap();
     database.checkpoint().unwrap();
     run(&mut session, |s| {
-        let mut row = cohort_engine::row::RowBytes::new();
+        let mut row = schema::row::RowBytes::new();
         for id in KEPT..ROWS {
             let tid = s.index_point(&table, 0, key_i32(id).as_slice(), &mut row)?.expect("the row is there");
             assert!(matches!(s.delete(&table, tid)?, Modify::Done { .. }));

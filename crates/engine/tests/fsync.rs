@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use base::Oid;
 use base::settings::Source;
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, Session, Table, VacuumOptions};
 use common::{create_table, options_on, run, set_i64};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 use vfs::{SimulatedOptions, SimulatedVfs};
 
 const TYPES: [PhysicalType; 3] = [PhysicalType::I32, PhysicalType::I64, PhysicalType::Bytes];

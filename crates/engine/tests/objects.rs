@@ -4,11 +4,11 @@
 mod common;
 
 use base::{Oid, sqlstate};
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, SchemaDef, SequenceDef, TableDef};
 use cohort_engine::key::{IndexKeySource, KeyBuffer, PlainKeys};
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, LockMode, Table, WaitPolicy};
 use common::*;
+use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, SchemaDef, SequenceDef, TableDef};
+use schema::row::{Datum, PhysicalType};
 use vfs::{SimulatedVfs, Survival};
 
 const TYPES: [PhysicalType; 3] = [PhysicalType::I32, PhysicalType::I64, PhysicalType::Bytes];

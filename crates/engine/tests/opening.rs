@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::{Oid, sqlstate};
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{CONTROL_FILE, Database, OpenOptions};
 use common::*;
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 use vfs::{FailStop, Fault, OpenMode, SimulatedOptions, SimulatedVfs, Survival, Vfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];

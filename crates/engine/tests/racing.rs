@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base::{Oid, Result};
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, SequenceDef};
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, LockMode, Session, Table, TransactionOptions, VacuumOptions};
 use common::*;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use schema::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, SequenceDef};
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 use vfs::{Fault, SimulatedVfs};
 
 const WRITERS: i32 = 3;
@@ -104,7 +104,7 @@ fn checkpoints_and_vacuums_that_race_commits_lose_none_at_a_crash() {
 }
 
 fn create_ledger(session: &mut Session) -> Arc<Table> {
-    use cohort_engine::catalog::{IndexDef, TableDef};
+    use schema::catalog::{IndexDef, TableDef};
     begin(session);
     let def = TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, "ledger", BOOTSTRAP_ROLE)
         .column("writer", PhysicalType::I32)
@@ -215,17 +215,12 @@ fn change_objects(
             None => {
                 let types = [PhysicalType::I32, PhysicalType::Bytes];
                 let mut def =
-                    cohort_engine::catalog::TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, &name, BOOTSTRAP_ROLE);
+                    schema::catalog::TableDef::new(session.allocate_oid(), PUBLIC_SCHEMA, &name, BOOTSTRAP_ROLE);
                 for kind in types {
                     def = def.column(format!("{kind:?}"), kind);
                 }
-                let index = cohort_engine::catalog::IndexDef::new(
-                    session.allocate_oid(),
-                    &def,
-                    format!("{name}_pkey"),
-                    &[0],
-                    true,
-                );
+                let index =
+                    schema::catalog::IndexDef::new(session.allocate_oid(), &def, format!("{name}_pkey"), &[0], true);
                 let oid = def.oid;
                 session.create_object(def)?;
                 session.create_object(index)?;

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base::{Oid, Result};
-use cohort_engine::catalog::BOOTSTRAP_ROLE;
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, Finisher, LockMode, OpenOptions, Session, Table, WaitPolicy};
 use common::*;
+use schema::catalog::BOOTSTRAP_ROLE;
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 use vfs::{HookedCall, SimulatedVfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];

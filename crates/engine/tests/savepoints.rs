@@ -2,10 +2,10 @@
 
 mod common;
 
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, RowLockMode, Session, Table, WaitPolicy};
 use common::*;
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 
 const SAVEPOINTS: usize = 100_000;
 /// Over how many savepoints the log's growth is compared.

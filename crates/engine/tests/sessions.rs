@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use base::sqlstate;
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use cohort_engine::{
     ConflictOutcome, Isolation, LockMode, Modify, RowLockMode, Session, Table, TransactionOptions, WaitPolicy,
 };
 use common::*;
+use schema::key::PlainKeys;
+use schema::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
 
@@ -166,8 +166,8 @@ fn two_who_make_the_same_name_come_one_after_the_other() {
         let second = scope.spawn(|| {
             let mut session = database.session().unwrap();
             begin(&mut session);
-            session.lock_name(cohort_engine::catalog::PUBLIC_SCHEMA, "t").unwrap();
-            session.catalog().table_by_name(cohort_engine::catalog::PUBLIC_SCHEMA, "t").is_some()
+            session.lock_name(schema::catalog::PUBLIC_SCHEMA, "t").unwrap();
+            session.catalog().table_by_name(schema::catalog::PUBLIC_SCHEMA, "t").is_some()
         });
         wait_until("the second one waits", || database.locks().waiting_count() == 1);
         first.commit_and_wait().unwrap();
@@ -315,7 +315,7 @@ fn sessions_that_vanish_in_the_middle_leave_nothing_behind() {
     let rows = statement(&session, |s| Ok(all(s, &table, |row| row[1] == Datum::I64(0)))).unwrap();
     assert_eq!(rows, vec![true; 10]);
     session.commit().unwrap();
-    assert!(session.catalog().table_by_name(cohort_engine::catalog::PUBLIC_SCHEMA, "never").is_none());
+    assert!(session.catalog().table_by_name(schema::catalog::PUBLIC_SCHEMA, "never").is_none());
 }
 
 #[test]

@@ -5,12 +5,12 @@ mod common;
 use std::sync::Arc;
 
 use base::{Oid, Result, sqlstate};
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType, RowBytes};
 use cohort_engine::{
     Database, Finisher, Isolation, Modify, RowLockMode, Session, Table, TransactionOptions, VacuumOptions, WaitPolicy,
 };
 use common::*;
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType, RowBytes};
 use vfs::{SimulatedOptions, SimulatedVfs, Survival, Vfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];

@@ -5,11 +5,11 @@ mod common;
 use std::sync::Arc;
 
 use base::Xid;
-use cohort_engine::catalog::TableDef;
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType};
 use cohort_engine::{Database, OpenOptions, Session, Table, VacuumOptions};
 use common::*;
+use schema::catalog::TableDef;
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType};
 use vfs::{SimulatedVfs, Vfs};
 
 #[test]

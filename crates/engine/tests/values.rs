@@ -3,12 +3,12 @@
 mod common;
 
 use base::{Xid, sqlstate};
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use cohort_engine::{Database, Modify, OpenOptions, VacuumOptions};
 use common::*;
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
+use schema::key::PlainKeys;
+use schema::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use vfs::SimulatedVfs;
 
 const TYPES: [PhysicalType; 3] = [PhysicalType::I32, PhysicalType::I64, PhysicalType::Bytes];

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use base::settings::{ServerSettings, Source};
 use base::{Oid, Result, Tid};
-use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
-use engine::key::{KeyBuffer, PlainKeys};
-use engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use engine::{
     Database, DelayPolicy, DelaySetting, Finisher, Isolation, Modify, OpenOptions, Session, Table, TransactionOptions,
 };
 use rand::{Rng, SeedableRng};
+use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
+use schema::key::{KeyBuffer, PlainKeys};
+use schema::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use sync::Arc;
 use wal::DelayScope;
 
@@ -22,7 +22,7 @@ use crate::driver::{
 use crate::load::{Attempt, ClientCount, ClientRound, Load, Terms};
 
 /// The database that transactions are prepared in, as SQL calls it.
-const DATABASE: Oid = engine::catalog::DATABASE_OID;
+const DATABASE: Oid = schema::catalog::DATABASE_OID;
 
 /// A database of its own in a folder that goes when it is dropped.
 pub struct EmbeddedDriver {

@@ -2,19 +2,8 @@
 
 use std::time::Duration;
 
+use base::lock_mode::WaitPolicy;
 use sync::Interrupt;
-
-/// What to do when the lock is held by somebody else.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum WaitPolicy {
-    /// Wait for it.
-    #[default]
-    Block,
-    /// Fail at once with 55P03.
-    NoWait,
-    /// Leave it: [`Granted::Skipped`].
-    Skip,
-}
 
 /// How long a lock is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

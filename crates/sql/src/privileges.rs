@@ -14,7 +14,7 @@ mod system;
 use std::ops::{BitAnd, BitOr, Not};
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{
+use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OID, DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, Object,
     PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, READ_ALL_DATA_ROLE, RelationKind, RoleDef, WRITE_ALL_DATA_ROLE, class,
 };

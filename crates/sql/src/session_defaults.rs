@@ -1,7 +1,7 @@
 //! What ALTER ROLE ... SET and ALTER DATABASE ... SET keep for sessions to come.
 
 use base::{Error, Oid, Result};
-use engine::catalog::{BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OID, Object};
+use schema::catalog::{BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OID, Object};
 
 /// The class of the custom objects that hold what is kept for a database: PostgreSQL's number of `pg_db_role_setting`.
 /// What is kept for a role alone stands in its own description.

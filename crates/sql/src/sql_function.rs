@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{FunctionDef, Volatility};
 use rustc_hash::FxHashMap;
+use schema::catalog::{FunctionDef, Volatility};
 use sync::Mutex;
 
 use crate::binder;

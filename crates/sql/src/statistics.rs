@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Oid, Result};
-use engine::catalog::{ColumnDef, IndexDef, TableDef};
-use engine::{LockMode, WaitPolicy};
+use schema::catalog::{ColumnDef, IndexDef, TableDef};
 use sync::Work;
 
 use crate::planner::{ColumnStatistics, TableStatistics};

@@ -34,14 +34,14 @@ pub(crate) use options::{delay_policy, integer};
 pub(crate) use vacuum::{Vacuumed, raise_oldest, vacuum_relation};
 
 use crate::activity::TableActivity;
-use crate::catalog::Catalog;
-use crate::catalog::store::CatalogStore;
+use crate::catalog_store::CatalogStore;
 use crate::control::{ControlData, ControlFile};
 use crate::numbers::Numbers;
 use crate::relations::Relations;
 use crate::sequence::Sequences;
 use crate::session::{Exports, Session};
 use crate::temporary::StatementFiles;
+use schema::catalog::Catalog;
 
 use background::Background;
 use checkpoint::Checkpointer;

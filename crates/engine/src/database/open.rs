@@ -40,7 +40,7 @@ use super::options::{OpenOptions, clog_update, twophase_state};
 use super::twophase;
 use super::vacuum::Frozen;
 use super::{Database, Shared};
-use crate::catalog::store::{CATALOG_FILE, CatalogStore};
+use crate::catalog_store::{CATALOG_FILE, CatalogStore};
 use crate::control::{CONTROL_FILE, ControlData, ControlFile, wall_clock_us};
 use crate::numbers::Numbers;
 use crate::redo::{Recovered, Redo};

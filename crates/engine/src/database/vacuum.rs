@@ -9,7 +9,7 @@ use sync::atomic::{AtomicU64, Ordering};
 use sync::{Arc, Mutex};
 
 use super::{Database, Shared, integer};
-use crate::catalog::store::{CATALOG_FILE, CATALOG_RELATION, maintenance_bytes};
+use crate::catalog_store::{CATALOG_FILE, CATALOG_RELATION, maintenance_bytes};
 use crate::session::VacuumOptions;
 
 /// Blocks per step: between steps the vacuum looks whether it should stop.
@@ -181,9 +181,9 @@ mod tests {
     use vfs::{SimulatedVfs, Vfs};
 
     use super::*;
-    use crate::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, TableDef};
-    use crate::row::PhysicalType;
     use crate::{OpenOptions, TransactionOptions};
+    use schema::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, TableDef};
+    use schema::row::PhysicalType;
 
     #[test]
     fn what_is_known_of_a_heap_goes_with_its_file() {

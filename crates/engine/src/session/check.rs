@@ -5,9 +5,10 @@ use clog::TxnCtx;
 use rustc_hash::FxHashMap;
 
 use super::Session;
-use crate::key::{IndexKeySource, KeyBuffer};
-use crate::row::RowBytes;
+use crate::key::IndexKeySource;
 use crate::table::Table;
+use schema::key::KeyBuffer;
+use schema::row::RowBytes;
 
 /// What a check counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Session {
                 return Ok(());
             }
             summary.rows += 1;
-            row.set(tuple.payload);
+            row.copy_from(tuple.payload);
             self.resolve(table, &mut row)?;
             table.row(&row).check()?;
             for (position, expected) in expected.iter_mut().enumerate() {

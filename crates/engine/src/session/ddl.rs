@@ -13,13 +13,13 @@ use wal::{RecordHead, RmgrId};
 use xact::SavepointId;
 
 use super::Session;
-use crate::catalog::store::CATALOG_RELATION;
-use crate::catalog::{Catalog, Change, Entry, NameSpace, Object, TableDef};
+use crate::catalog_store::CATALOG_RELATION;
 use crate::large::Overflow;
 use crate::redo::EngineRecord;
 use crate::relations::is_current;
-use crate::row::{ColumnSet, PhysicalType};
 use crate::table::{Index, Table};
+use schema::catalog::{Catalog, Change, Entry, NameSpace, Object, TableDef};
+use schema::row::{ColumnSet, PhysicalType};
 
 /// Catalog versions with this bit are a transaction's own.
 const OWN_VERSION: u64 = 1 << 63;

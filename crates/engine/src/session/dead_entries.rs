@@ -56,10 +56,10 @@ mod tests {
     use vfs::{SimulatedVfs, Vfs};
 
     use super::*;
-    use crate::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
-    use crate::key::{KeyBuffer, PlainKeys};
-    use crate::row::{Datum, PhysicalType, RowBytes};
     use crate::{Database, OpenOptions, Session, TransactionOptions, VacuumOptions};
+    use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
+    use schema::key::{KeyBuffer, PlainKeys};
+    use schema::row::{Datum, PhysicalType, RowBytes};
 
     fn run<R>(session: &mut Session, f: impl FnOnce(&Session) -> Result<R>) -> R {
         session.begin(TransactionOptions::default()).unwrap();

@@ -10,12 +10,13 @@ use lockmgr::{LockMode, WaitPolicy};
 use super::Session;
 use crate::TransactionOptions;
 use crate::build::Sorter;
-use crate::catalog::store::maintenance_bytes;
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog_store::maintenance_bytes;
 use crate::database::{Vacuumed, raise_oldest, vacuum_relation};
-use crate::key::{IndexKeySource, KeyBuffer};
-use crate::row::{RowBytes, RowView};
+use crate::key::IndexKeySource;
 use crate::table::Table;
+use schema::catalog::{IndexDef, TableDef};
+use schema::key::KeyBuffer;
+use schema::row::{RowBytes, RowView};
 
 /// Folder of sorts that don't fit memory.
 pub(crate) const TEMPORARY_DIRECTORY: &str = "tmp";
@@ -86,7 +87,7 @@ impl Session {
         let lend = |read: &mut dyn FnMut(&TxnCtx<'_>)| self.with_latest_ctx(|ctx| read(ctx));
         let summary = table.heap.scan_for_build(&lend, &mut |tuple| {
             sync::yield_point()?;
-            row.set(tuple.payload);
+            row.copy_from(tuple.payload);
             self.resolve(table, &mut row)?;
             key.clear();
             if keys.key(table, index_position, &table.decode(&row), &mut key)? {
@@ -137,7 +138,7 @@ impl Session {
         let index = &table.indexes[position].def;
         let message = format!("could not create unique index \"{}\"", index.name);
         let mut row = RowBytes::new();
-        let found = self.with_latest_ctx(|ctx| table.heap.read_chain(ctx, root, |_, bytes| row.set(bytes)))?;
+        let found = self.with_latest_ctx(|ctx| table.heap.read_chain(ctx, root, |_, bytes| row.copy_from(bytes)))?;
         let mut error = Error::new(sqlstate::UNIQUE_VIOLATION, message);
         if found.is_some() {
             self.resolve(table, &mut row)?;
@@ -292,7 +293,7 @@ impl Session {
                 };
                 if let Some(slot) = kept.get_mut(place) {
                     slot.0 = tid;
-                    slot.1.set(bytes);
+                    slot.1.copy_from(bytes);
                 }
             }
         }

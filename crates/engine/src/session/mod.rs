@@ -34,14 +34,14 @@ pub use rows::PossibleDuplicate;
 pub use transaction::{PortalSnapshot, TransactionOptions};
 pub use twophase::Finisher;
 
-use crate::catalog::Catalog;
 use crate::database::{Database, Shared, delay_policy};
-use crate::key::KeyBuffer;
-use crate::row::RowBytes;
 use crate::table::Table;
 use ddl::Ddl;
 pub(crate) use exports::Exports;
 use exports::OwnExports;
+use schema::catalog::Catalog;
+use schema::key::KeyBuffer;
+use schema::row::RowBytes;
 use sequences::SessionSequences;
 
 /// One client's session. May move between threads, is used by one at a time.

@@ -13,12 +13,13 @@ use xact::Isolation;
 
 use super::dead_entries::clear_dead_entries;
 use super::{Scratch, Session, TurnAtRow};
-use crate::key::{IndexKeySource, KeyBuffer};
+use crate::key::IndexKeySource;
 use crate::large::{self, Moved, ROW_TARGET_BYTES};
 use crate::modify::{ConflictOutcome, Modify};
-use crate::row::{ColumnSet, Datum, RowBytes, encode_row, has_detached};
 use crate::scan::{IndexScan, TableScan};
 use crate::table::Table;
+use schema::key::KeyBuffer;
+use schema::row::{ColumnSet, Datum, RowBytes, encode_row, has_detached};
 
 impl Session {
     /// Inserts a row and its index entries. Waits where another transaction in progress has a row of the same key.
@@ -212,7 +213,7 @@ impl Session {
                     if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 })?;
                 if let [.., root, _] = live.as_slice() {
-                    table.heap.read_chain(&current(ctx), *root, |_, bytes| row.set(bytes))?;
+                    table.heap.read_chain(&current(ctx), *root, |_, bytes| row.copy_from(bytes))?;
                     return Ok::<_, Error>(true);
                 }
                 match waits_for? {
@@ -449,7 +450,7 @@ impl Session {
         keys: &dyn IndexKeySource,
     ) -> Result<SmallVec<[bool; 8]>> {
         let Scratch { old, key, old_key, .. } = scratch;
-        if table.heap.read_any(tid, |bytes| old.set(bytes))?.is_none() {
+        if table.heap.read_any(tid, |bytes| old.copy_from(bytes))?.is_none() {
             return Err(Error::internal(format!("row version {tid} is gone")));
         }
         self.resolve(table, old)?;
@@ -568,7 +569,7 @@ impl Session {
         self.lock_table(table, LockMode::AccessShare)?;
         let found = self.with_ctx(|ctx| {
             table.heap.newest_version(ctx, tid, |tid, bytes| {
-                out.set(bytes);
+                out.copy_from(bytes);
                 tid
             })
         })?;
@@ -605,7 +606,7 @@ impl Session {
     /// XX001, 58030 for pages that can't be read.
     pub fn fetch(&self, table: &Table, tid: Tid, out: &mut RowBytes) -> Result<bool> {
         self.lock_table(table, LockMode::AccessShare)?;
-        let found = self.with_ctx(|ctx| table.heap.read(ctx, tid, |bytes| out.set(bytes)))?.is_some();
+        let found = self.with_ctx(|ctx| table.heap.read(ctx, tid, |bytes| out.copy_from(bytes)))?.is_some();
         self.check_read()?;
         if found {
             self.resolve(table, out)?;
@@ -780,7 +781,7 @@ impl Session {
         let old = &mut scratch.old;
         let found = table.heap.read_any(tid, |bytes| {
             if has_detached(bytes) {
-                old.set(bytes);
+                old.copy_from(bytes);
             }
         })?;
         if found.is_none() || !has_detached(old) {
@@ -805,7 +806,7 @@ fn look_up(ctx: &TxnCtx<'_>, table: &Table, btree: &BTree, key: &[u8], out: &mut
     let mut found = Ok(None);
     btree.lookup(key, &mut |root| {
         found = table.heap.read_chain(ctx, root, |tid, bytes| {
-            out.set(bytes);
+            out.copy_from(bytes);
             tid
         });
         if matches!(found, Ok(None)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

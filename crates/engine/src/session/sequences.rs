@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 use super::Session;
-use crate::catalog::SequenceDef;
 use crate::sequence::{self, Position};
+use schema::catalog::SequenceDef;
 
 /// What a session has of sequences.
 #[derive(Default)]

@@ -11,10 +11,10 @@ use wal::{CommitTicket, DelayPolicy};
 use xact::{Isolation, SavepointId, SnapshotHold, TransactionState};
 
 use super::{Level, Session};
-use crate::catalog::Persistence;
-use crate::catalog::store::{PUBLISH_LOCK, PUBLISH_MODE};
+use crate::catalog_store::{PUBLISH_LOCK, PUBLISH_MODE};
 use crate::database::Database;
 use crate::table::Table;
+use schema::catalog::Persistence;
 
 /// How a transaction begins.
 pub type TransactionOptions = xact::BeginOptions;

@@ -7,7 +7,7 @@ use xact::twophase::{ClaimedTransaction, Gid, PrepareOptions, PreparedTransactio
 
 use super::Session;
 use super::transaction::{failed, no_transaction};
-use crate::catalog::store::{PUBLISH_LOCK, PUBLISH_MODE};
+use crate::catalog_store::{PUBLISH_LOCK, PUBLISH_MODE};
 
 /// Who finishes a prepared transaction.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +144,7 @@ impl Session {
     /// The relations that the transaction has locked, and the objects that it has made or changed.
     pub fn objects_of_transaction(&self) -> Vec<Oid> {
         let mut objects = self.shared().locks.relations_of(self.owner());
-        objects.extend(self.ddl.borrow().changes().iter().map(crate::catalog::Change::oid));
+        objects.extend(self.ddl.borrow().changes().iter().map(schema::catalog::Change::oid));
         objects
     }
 }

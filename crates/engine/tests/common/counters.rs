@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use base::{FileNumber, Oid, Result};
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, SequenceDef};
 use cohort_engine::{Database, LockMode, Session, TransactionOptions};
 use rand::Rng;
 use rand::rngs::StdRng;
+use schema::catalog::{BOOTSTRAP_ROLE, PUBLIC_SCHEMA, SequenceDef};
 
 use super::common::{run, statement};
 

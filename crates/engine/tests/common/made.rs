@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::{Oid, Result};
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{Datum, PhysicalType, RowBytes};
 use cohort_engine::{
     Database, Finisher, LockMode, Modify, SavepointId, Session, TransactionOptions, VacuumOptions, WaitPolicy,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
+use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
+use schema::key::PlainKeys;
+use schema::row::{Datum, PhysicalType, RowBytes};
 
 use super::common::{all, key_i32, statement};
 use super::workload::{Effect, Model, Transaction};

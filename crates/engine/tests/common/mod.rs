@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use base::Oid;
 use base::settings::{ServerSettings, Source};
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
 use cohort_engine::key::{KeyBuffer, PlainKeys};
-use cohort_engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use cohort_engine::{Database, Modify, OpenOptions, Session, Table, TransactionOptions};
+use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
+use schema::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use vfs::descriptors::FileShare;
 use vfs::{SimulatedVfs, Vfs};
 

@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use base::settings::Source;
 use base::{Oid, Result};
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
-use cohort_engine::key::PlainKeys;
-use cohort_engine::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 use cohort_engine::{Database, Direction, KeyRange, Modify, Session, Table, TransactionOptions, VacuumOptions};
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
+use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
+use schema::key::PlainKeys;
+use schema::row::{ColumnSet, Datum, PhysicalType, RowBytes};
 
 use super::common::{all, begin, key_i32, statement};
 use super::counters::{Counter, SequenceModel};

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use base::{Result, Tid, sqlstate};
 use cohort_engine::key::{KeyBuffer, PlainKeys};
-use cohort_engine::row::{ColumnSet, Datum, RowBytes};
 use cohort_engine::{
     ConflictOutcome, Database, Direction, Isolation, KeyRange, Modify, RowLockMode, Session, Table, TransactionOptions,
     VacuumOptions, WaitPolicy,
@@ -16,6 +15,7 @@ use judge::{
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use schema::row::{ColumnSet, Datum, RowBytes};
 use sync::{Interrupt, InterruptKind};
 
 use crate::common::key_i32;

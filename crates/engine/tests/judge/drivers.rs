@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cohort_engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
-use cohort_engine::row::PhysicalType;
 use cohort_engine::{Database, Isolation, Session, Table};
 use judge::{History, Transaction};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA, TableDef};
+use schema::row::PhysicalType;
 use sync::{Coroutine, ReadyQueue, StackPool, Step};
 use vfs::SimulatedVfs;
 

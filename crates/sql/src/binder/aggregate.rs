@@ -1,7 +1,7 @@
 //! What GROUP BY and aggregates demand of a query's expressions.
 
 use base::{Result, sqlstate};
-use engine::catalog::ConstraintKind;
+use schema::catalog::ConstraintKind;
 
 use super::Binder;
 use super::volatility::is_volatile_aggregate;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, RelationKind as TableKind, TableDef};
-use engine::row::ColumnSet;
+use schema::catalog::{ColumnDef, RelationKind as TableKind, TableDef};
+use schema::row::ColumnSet;
 
 use super::Binder;
 use super::assignment::{self, Source};
@@ -478,7 +478,7 @@ impl Binder<'_, '_> {
         let indexes = self.context.catalog.indexes_of(table.oid).to_vec();
         match target {
             tree::ConflictTarget::Constraint(name, _) => {
-                let is_named = |index: &Arc<engine::catalog::IndexDef>| {
+                let is_named = |index: &Arc<schema::catalog::IndexDef>| {
                     changed.view().is_none() && index.constraint_name.as_deref() == Some(name.as_str())
                 };
                 let found = indexes.iter().position(is_named);

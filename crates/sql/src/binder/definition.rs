@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::{ColumnDef, FunctionDef as StoredFunction, TableDef};
+use schema::catalog::{ColumnDef, FunctionDef as StoredFunction, TableDef};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, RelationKind as TableKind, TableDef, ViewScope};
+use schema::catalog::{Catalog, RelationKind as TableKind, TableDef, ViewScope};
 
 use super::Binder;
 use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ArgumentMode, FunctionDef as StoredFunction};
+use schema::catalog::{ArgumentMode, FunctionDef as StoredFunction};
 
 use super::Binder;
 use super::scope::Place;
@@ -776,7 +776,7 @@ fn written_arguments(call: &tree::FunctionCall, resolved: &Resolved) -> Option<A
 }
 
 /// The arguments that a call gives, in order.
-pub(super) fn input_arguments(function: &StoredFunction) -> impl Iterator<Item = &engine::catalog::ArgumentDef> {
+pub(super) fn input_arguments(function: &StoredFunction) -> impl Iterator<Item = &schema::catalog::ArgumentDef> {
     function.arguments.iter().filter(|argument| !matches!(argument.mode, ArgumentMode::Out | ArgumentMode::Table))
 }
 

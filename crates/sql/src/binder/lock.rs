@@ -1,7 +1,7 @@
 //! FOR UPDATE and its kin.
 
+use base::lock_mode::{RowLockMode, WaitPolicy};
 use base::{Error, Result, sqlstate};
-use engine::{RowLockMode, WaitPolicy};
 
 use super::Binder;
 use crate::plan::bound::{Distinct, FromItem, Lock, Query, RelationKind};

@@ -64,7 +64,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, PG_CATALOG_SCHEMA, TableDef, ViewScope};
+use schema::catalog::{Catalog, PG_CATALOG_SCHEMA, TableDef, ViewScope};
 
 use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use crate::plan::bound::Query;

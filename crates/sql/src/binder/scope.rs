@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result, sqlstate};
-use engine::catalog::RelationKind as TableKind;
+use schema::catalog::RelationKind as TableKind;
 
 use super::lock::made_up;
 use super::{Binder, VariableConflict};

@@ -3,7 +3,7 @@
 //! Rows that the statement would give another name set nothing. The statement gives the query's rows, and counts none of them.
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::PG_CATALOG_SCHEMA;
+use schema::catalog::PG_CATALOG_SCHEMA;
 
 use super::Binder;
 use super::table::FoundRelation;

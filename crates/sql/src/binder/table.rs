@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog;
-use engine::catalog::{ConstraintKind, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, TableDef};
+use schema::catalog;
+use schema::catalog::{ConstraintKind, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, TableDef};
 
 use super::scope::{NamedItem, Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
@@ -23,7 +23,7 @@ pub(super) enum FoundRelation {
     /// A table computed by the server.
     Virtual(Arc<VirtualTable>),
     /// A sequence.
-    Sequence(Arc<engine::catalog::SequenceDef>),
+    Sequence(Arc<schema::catalog::SequenceDef>),
     /// An index.
     Index(Name),
     /// A composite type, which is a relation without rows.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
+use schema::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};

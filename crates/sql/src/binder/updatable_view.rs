@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, RelationKind as TableKind, TableDef, TriggerTiming};
-use engine::row::ColumnSet;
+use schema::catalog::{ColumnDef, RelationKind as TableKind, TableDef, TriggerTiming};
+use schema::row::ColumnSet;
 
 use super::scope::{NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;

@@ -37,7 +37,7 @@ pub(super) fn is_volatile_aggregate(call: &AggregateCall) -> bool {
 fn is_volatile_function(function: &FunctionTarget) -> bool {
     match function {
         FunctionTarget::Builtin(function) => function.volatility == Volatility::Volatile,
-        FunctionTarget::Stored(function) => function.volatility == engine::catalog::Volatility::Volatile,
+        FunctionTarget::Stored(function) => function.volatility == schema::catalog::Volatility::Volatile,
     }
 }
 

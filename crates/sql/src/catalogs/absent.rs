@@ -4,7 +4,7 @@
 //! nowhere yet: it is NULL.
 
 use base::Oid;
-use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
+use schema::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
 
 const CATALOG: Oid = PG_CATALOG_SCHEMA;
 const INFORMATION: Oid = INFORMATION_SCHEMA;

@@ -2,7 +2,7 @@
 
 use base::access::{AccessRules, AddressPattern};
 use base::settings::Id;
-use engine::catalog::{Catalog, RoleDef};
+use schema::catalog::{Catalog, RoleDef};
 use std::sync::Arc;
 
 use base::Result;

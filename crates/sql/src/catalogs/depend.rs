@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::ConstraintKind::{Check, ForeignKey, PrimaryKey, Unique};
-use engine::catalog::{Catalog, ConstraintDef, IndexDef, Object, PUBLIC_SCHEMA, TableDef, class};
+use schema::catalog::ConstraintKind::{Check, ForeignKey, PrimaryKey, Unique};
+use schema::catalog::{Catalog, ConstraintDef, IndexDef, Object, PUBLIC_SCHEMA, TableDef, class};
 
 use super::objects::language_oid;
 use super::relations::{constraints, default_oid, tables};

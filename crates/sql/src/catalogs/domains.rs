@@ -1,7 +1,7 @@
 //! The checks of domains, as rows of `pg_constraint`.
 
 use base::Oid;
-use engine::catalog::{Catalog, class};
+use schema::catalog::{Catalog, class};
 
 use super::rows::{NULL, letter, row};
 use crate::plan::user_types::TypeBody;

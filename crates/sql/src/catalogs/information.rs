@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{
+use schema::catalog::{
     BOOTSTRAP_ROLE, ColumnDef, ConstraintKind, Identity, PG_CATALOG_SCHEMA, Persistence, RelationKind, SequenceDef,
     TableDef,
 };

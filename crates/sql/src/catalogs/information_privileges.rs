@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Catalog, RelationKind, TableDef, class};
+use schema::catalog::{Catalog, RelationKind, TableDef, class};
 
 use super::Equal;
 use super::relations::{role_name, tables};

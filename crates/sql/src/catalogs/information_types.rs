@@ -1,7 +1,7 @@
 //! What `information_schema` says of types: domains, attributes, parameters, and the elements of arrays.
 
 use base::{Oid, Result};
-use engine::catalog::{ArgumentMode, FunctionDef, RelationKind};
+use schema::catalog::{ArgumentMode, FunctionDef, RelationKind};
 
 use super::Equal;
 use super::information::{Measures, data_type, measures, type_identity};

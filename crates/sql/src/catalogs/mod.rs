@@ -72,8 +72,8 @@ pub fn system_table(oid: Oid) -> Option<Arc<VirtualTable>> {
 /// A computed table by its name.
 pub fn system_table_named(schema: Option<&str>, name: &str) -> Option<Arc<VirtualTable>> {
     let schema = match schema {
-        None | Some("pg_catalog") => engine::catalog::PG_CATALOG_SCHEMA,
-        Some("information_schema") => engine::catalog::INFORMATION_SCHEMA,
+        None | Some("pg_catalog") => schema::catalog::PG_CATALOG_SCHEMA,
+        Some("information_schema") => schema::catalog::INFORMATION_SCHEMA,
         Some(_) => return None,
     };
     REGISTRY.table_named(schema, name)

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use base::settings::{self, Context, Id, Kind, Source, Unit, Value as Setting};
 use base::{Oid, OwnerId, Result, Xid};
-use engine::catalog::{DATABASE_OID, READ_ALL_STATS_ROLE};
 use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
+use schema::catalog::{DATABASE_OID, READ_ALL_STATS_ROLE};
 
 use super::Equal;
 use super::rows::{NULL, row, text_array, wanted_name, xid};

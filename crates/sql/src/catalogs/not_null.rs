@@ -1,6 +1,6 @@
 //! Which columns of catalogs are NOT NULL.
 
-use engine::catalog::PG_CATALOG_SCHEMA;
+use schema::catalog::PG_CATALOG_SCHEMA;
 
 use super::builtin::is_view;
 use crate::plan::VirtualTable;

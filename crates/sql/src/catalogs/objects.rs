@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{
+use schema::catalog::{
     ArgumentMode, BOOTSTRAP_ROLE, Catalog, DATABASE_OID, DATABASE_OWNER_ROLE, FunctionDef, INFORMATION_SCHEMA, Object,
     PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Parallel, RoleDef, Volatility, class,
 };

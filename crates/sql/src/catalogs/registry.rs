@@ -3,8 +3,8 @@
 use std::sync::{Arc, LazyLock};
 
 use base::{Oid, Result};
-use engine::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 use rustc_hash::FxHashMap;
+use schema::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
 
 use super::{
     Equal, absent, access, builtin, depend, empty, information, information_privileges, information_types,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{Catalog, SequenceDef};
+use schema::catalog::{Catalog, SequenceDef};
 
 use super::relations::role_name;
 use super::rows::row;

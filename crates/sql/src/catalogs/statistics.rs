@@ -2,7 +2,7 @@
 
 use base::Result;
 use engine::WalStatistics;
-use engine::catalog::{DATABASE_OID, PG_CATALOG_SCHEMA};
+use schema::catalog::{DATABASE_OID, PG_CATALOG_SCHEMA};
 
 use super::monitoring::time;
 use super::rows::{NULL, Wanted, row, wanted_oid};

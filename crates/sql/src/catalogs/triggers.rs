@@ -1,7 +1,7 @@
 //! Triggers.
 
 use base::{Oid, Result};
-use engine::catalog::{TriggerDef, TriggerEnabled, TriggerTiming};
+use schema::catalog::{TriggerDef, TriggerEnabled, TriggerTiming};
 
 use super::rows::{NULL, int2_vector, letter, row, wanted_oid};
 use super::{Equal, relations};

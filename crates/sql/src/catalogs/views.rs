@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, RelationKind};
+use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, RelationKind};
 
 use super::relations::{is_foreign_key, role_name, tables};
 use super::rows::{NULL, row};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, ColumnProperties, Identity, SequenceDef, TableDef};
+use schema::catalog::{ColumnDef, ColumnProperties, Identity, SequenceDef, TableDef};
 
 use super::ddl::Ddl;
 use super::deparse::{NoNames, TableNames};

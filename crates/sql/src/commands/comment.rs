@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
+use schema::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found, no_column, no_role, system_refusal};
 use super::drop::{hold_function, hold_schema};

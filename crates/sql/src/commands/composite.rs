@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{Catalog, CustomDef, Object};
+use schema::catalog::{Catalog, CustomDef, Object};
 
 use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
 use super::dependencies::{Node, Renaming, describe, drop_dependents, views_reading};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{
+use schema::catalog::{
     ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, Persistence, RelationKind, TableDef,
 };
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
+use base::lock_mode::LockMode;
 use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{
+use schema::catalog::{
     ColumnDef, ColumnProperties, ConstraintDef, ConstraintKind as StoredKind, IndexDef, Persistence, SequenceDef,
     TableDef,
 };

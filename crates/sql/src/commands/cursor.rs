@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Result, sqlstate};
-use engine::catalog::Persistence;
-use engine::{LockMode, PortalSnapshot};
+use engine::PortalSnapshot;
+use schema::catalog::Persistence;
 
 use crate::binder::{Parameters, VariableNames, is_volatile};
 use crate::client::{Client, Formats};

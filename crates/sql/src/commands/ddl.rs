@@ -4,12 +4,13 @@ use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, SqlState, sqlstate};
-use engine::catalog::{
+use engine::Table;
+use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, DATABASE_OID, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
     Persistence, Relation, TableDef, class,
 };
-use engine::{LockMode, Table, WaitPolicy};
 
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
@@ -736,8 +737,8 @@ pub(super) fn hold(engine: &engine::Session, oid: Oid, mode: LockMode) -> Result
 #[derive(Clone, Debug)]
 pub(super) enum Found {
     Table(Arc<TableDef>),
-    Index(Arc<engine::catalog::IndexDef>),
-    Sequence(Arc<engine::catalog::SequenceDef>),
+    Index(Arc<schema::catalog::IndexDef>),
+    Sequence(Arc<schema::catalog::SequenceDef>),
     /// A composite type, which has columns and no rows.
     Composite(Arc<CustomDef>),
     /// A table or view that the server computes.

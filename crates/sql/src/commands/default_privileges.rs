@@ -1,7 +1,7 @@
 //! ALTER DEFAULT PRIVILEGES, and what new objects get by it.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::CustomDef;
+use schema::catalog::CustomDef;
 
 use super::ddl::Ddl;
 use super::grant;

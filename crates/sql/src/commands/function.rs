@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::limits::ARGUMENTS_MAX;
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Parallel, Volatility};
+use schema::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Parallel, Volatility};
 
 use super::ddl::{CHANGE_LOCK, Ddl, without_position};
 use super::deparse::NoNames;

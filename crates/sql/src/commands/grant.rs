@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, DATABASE_OID, Object, RelationKind};
 use rustc_hash::FxHashSet;
+use schema::catalog::{Catalog, DATABASE_OID, Object, RelationKind};
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found, system_refusal};
 use super::drop::find_function;

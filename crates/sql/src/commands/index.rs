@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, FileNumber, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{ConstraintDef, ConstraintKind, IndexDef, IndexKey, KeyProperties, RelationKind, TableDef};
+use schema::catalog::{ConstraintDef, ConstraintKind, IndexDef, IndexKey, KeyProperties, RelationKind, TableDef};
 
 use super::ddl::{Ddl, Found, system_refusal};
 use super::deparse::TableNames;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{CHECKPOINT_ROLE, Relation, RelationKind, SequenceDef, TableDef};
-use engine::{Granted, LockMode, Table, VacuumOptions, VacuumSummary, WaitPolicy};
+use engine::{Granted, Table, VacuumOptions, VacuumSummary};
+use schema::catalog::{CHECKPOINT_ROLE, Relation, RelationKind, SequenceDef, TableDef};
 
 use super::ddl::{Ddl, system_refusal};
 use super::stored_query::StoredQuery;

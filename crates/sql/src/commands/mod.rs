@@ -58,8 +58,8 @@ pub use result_shape::{ResultShape, session_columns};
 
 use std::sync::Arc;
 
+use ::schema::catalog::{ArgumentDef, FunctionDef, Relation, TableDef};
 use base::{Error, Result, sqlstate};
-use engine::catalog::{Relation, TableDef};
 
 use crate::binder::VariableNames;
 use crate::client::{Client, Severity};
@@ -261,7 +261,7 @@ pub fn tag_of(statement: &Statement) -> String {
 }
 
 /// Which parameters the arguments of a CALL are for, in the order of the arguments; none if there is no such parameter.
-pub fn argument_places(function: &engine::catalog::FunctionDef, call: &tree::FunctionCall) -> Option<Vec<usize>> {
+pub fn argument_places(function: &FunctionDef, call: &tree::FunctionCall) -> Option<Vec<usize>> {
     let parameters = &function.arguments;
     let place = |(number, written): (usize, &tree::Expr)| match &written.kind {
         tree::ExprKind::NamedArgument { name, .. } => {
@@ -278,15 +278,15 @@ pub fn argument_places(function: &engine::catalog::FunctionDef, call: &tree::Fun
 ///
 /// # Errors
 /// 42883 if there is none that alone has the name and as many arguments.
-pub fn procedure_named(state: &SessionState, call: &tree::FunctionCall) -> Result<Arc<engine::catalog::FunctionDef>> {
+pub fn procedure_named(state: &SessionState, call: &tree::FunctionCall) -> Result<Arc<FunctionDef>> {
     let view = state.catalog();
     let schemas = match &call.name.schema {
         Some(schema) => vec![view.schema_named(schema)?],
         None => view.function_path(),
     };
-    let fits = |function: &&Arc<engine::catalog::FunctionDef>| {
+    let fits = |function: &&Arc<FunctionDef>| {
         let Some(places) = argument_places(function, call) else { return false };
-        let is_given = |(place, argument): (usize, &engine::catalog::ArgumentDef)| {
+        let is_given = |(place, argument): (usize, &ArgumentDef)| {
             places.contains(&place) || argument.default.is_some() && argument.mode.is_input()
         };
         function.is_procedure() && function.arguments.iter().enumerate().all(is_given)

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use base::limits::NAME_MAX_BYTES;
 use base::{Oid, Result};
-use engine::catalog::{Catalog, IndexKey, TableDef};
+use schema::catalog::{Catalog, IndexKey, TableDef};
 
 use crate::parser::{if_readable, parse_expression};
 use crate::plan::user_types::relation_name_is_taken;
@@ -223,7 +223,7 @@ fn weak_name(expr: &Expr) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA};
+    use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, PUBLIC_SCHEMA};
 
     #[test]
     fn long_parts_are_cut_evenly_and_the_label_stays() {
@@ -271,8 +271,8 @@ mod tests {
     #[test]
     fn an_index_that_is_there_names_its_columns_the_same_way() {
         let table = TableDef::new(Oid(1), PUBLIC_SCHEMA, "t", BOOTSTRAP_ROLE)
-            .column("a", engine::row::PhysicalType::I32)
-            .column("b", engine::row::PhysicalType::I32);
+            .column("a", schema::row::PhysicalType::I32)
+            .column("b", schema::row::PhysicalType::I32);
         let mut index = IndexDef::new(Oid(2), &table, "i", &[1, 0], false);
         index.keys.push(IndexKey {
             column: None,

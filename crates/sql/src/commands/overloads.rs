@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result};
-use engine::catalog::{Catalog, FunctionDef};
+use schema::catalog::{Catalog, FunctionDef};
 
 use super::ddl::{DROP_LOCK, Ddl};
 use super::dependencies::{Named, describe, mentioning, signature};

@@ -1,8 +1,8 @@
 //! REASSIGN OWNED and DROP OWNED.
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{BOOTSTRAP_ROLE, DATABASE_OID, Object};
+use schema::catalog::{BOOTSTRAP_ROLE, DATABASE_OID, Object};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl};
 use super::dependencies::{Node, drop_all};

@@ -4,7 +4,7 @@
 //! the words for it.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::DATABASE_OID;
+use schema::catalog::DATABASE_OID;
 
 use super::ddl::{Ddl, Found};
 use super::drop::find_function;

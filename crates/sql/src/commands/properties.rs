@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ColumnDef, IndexDef, KeyProperties, ReplicaIdentity, TableDef};
+use schema::catalog::{ColumnDef, IndexDef, KeyProperties, ReplicaIdentity, TableDef};
 
 use super::alter_table::place_of;
 use super::ddl::Ddl;
@@ -22,8 +22,8 @@ pub(super) fn of_definition(
     ddl: &Ddl<'_>,
     definition: &ColumnDefinition,
     sql_type: SqlType,
-) -> Result<engine::catalog::ColumnProperties> {
-    let mut properties = engine::catalog::ColumnProperties::default();
+) -> Result<schema::catalog::ColumnProperties> {
+    let mut properties = schema::catalog::ColumnProperties::default();
     if let Some(name) = &definition.collation {
         properties.collation = collation_for(ddl, name, sql_type)?;
     }

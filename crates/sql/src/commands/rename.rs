@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{
+use schema::catalog::{
     ConstraintKind, CustomDef, DATABASE_OID, FunctionDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA,
     RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef, class,
 };
-use engine::{LockMode, WaitPolicy};
 
 use super::ddl::{
     CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, role_is_taken, schema_is_taken, system_refusal,

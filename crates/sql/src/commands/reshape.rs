@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result};
-use engine::LockMode;
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 
 use super::ddl::Ddl;
 use super::rewrite::rewrite;

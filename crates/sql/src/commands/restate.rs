@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result};
-use engine::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, TableDef, class};
+use schema::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, TableDef, class};
 
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{FileNumber, Lsn, Oid, Result};
 use bumpalo::Bump;
-use engine::catalog::{IndexDef, TableDef};
-use engine::key::PlainKeys;
-use engine::row::Datum;
-use engine::{LockMode, Table};
+use engine::Table;
+use schema::catalog::{IndexDef, TableDef};
+use schema::key::PlainKeys;
+use schema::row::Datum;
 use smallvec::SmallVec;
 
 use super::ddl::Ddl;

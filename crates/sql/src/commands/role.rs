@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, DATABASE_OWNER_ROLE, RoleDef};
+use schema::catalog::{Catalog, DATABASE_OWNER_ROLE, RoleDef};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, no_role};
 use super::dependencies::{Node, describe};

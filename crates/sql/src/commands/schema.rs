@@ -1,7 +1,7 @@
 //! CREATE SCHEMA.
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::SchemaDef;
+use schema::catalog::SchemaDef;
 
 use super::ddl::{Ddl, schema_is_taken};
 use crate::session::UtilityOutput;

@@ -1,8 +1,8 @@
 //! CREATE, ALTER and the sequences behind serial and identity columns.
 
+use base::lock_mode::LockMode;
 use base::{Error, FileNumber, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{Persistence, RelationKind, SequenceDef, TableDef};
+use schema::catalog::{Persistence, RelationKind, SequenceDef, TableDef};
 
 use super::ddl::{Ddl, Found, no_column};
 use super::names;

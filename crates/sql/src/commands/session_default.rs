@@ -1,7 +1,7 @@
 //! ALTER ROLE ... SET and ALTER DATABASE ... SET.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::DATABASE_OID;
+use schema::catalog::DATABASE_OID;
 
 use super::ddl::Ddl;
 use super::{role, variables};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Catalog, ConstraintKind, CustomDef, FunctionDef, TableDef, class};
+use schema::catalog::{Catalog, ConstraintKind, CustomDef, FunctionDef, TableDef, class};
 
 use super::ddl::Ddl;
 use super::dependencies::Node;

@@ -8,9 +8,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{TableDef, ViewScope};
+use schema::catalog::{TableDef, ViewScope};
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found};
 use super::deparse::{

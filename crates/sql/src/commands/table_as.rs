@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{Persistence, RelationKind, TableDef};
+use schema::catalog::{Persistence, RelationKind, TableDef};
 
 use super::composite::hold_row_types;
 use super::create_table::{already_there, check_tablespace, plain_table, set_options};
@@ -215,7 +215,7 @@ pub(super) fn refresh(
         let message = "CONCURRENTLY and WITH NO DATA options cannot be used together";
         return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
     }
-    let names_rows = |index: &engine::catalog::IndexDef| {
+    let names_rows = |index: &schema::catalog::IndexDef| {
         index.unique && index.predicate.is_none() && index.keys.iter().all(|key| key.column.is_some())
     };
     if concurrently && !ddl.catalog().indexes_of(table.oid).iter().any(|index| names_rows(index)) {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{BOOTSTRAP_ROLE, Catalog, DATABASE_OID, Object, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
-use engine::{Database, LockMode, TransactionOptions, WaitPolicy};
+use engine::{Database, TransactionOptions};
+use schema::catalog::{BOOTSTRAP_ROLE, Catalog, DATABASE_OID, Object, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
 
 use super::ddl::{DROP_LOCK, Ddl, hold};
 use crate::privileges::{self, ColumnAcls, Privileges, Subject};
@@ -51,7 +52,7 @@ pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
 fn drop_contents(engine: &engine::Session, schema: Oid) -> Result<()> {
     let catalog = engine.catalog();
     let mut objects: Vec<Oid> =
-        catalog.objects().filter(|object| object.schema() == schema).map(engine::catalog::Object::oid).collect();
+        catalog.objects().filter(|object| object.schema() == schema).map(schema::catalog::Object::oid).collect();
     objects.sort();
     objects.into_iter().rev().try_for_each(|oid| drop_locked(engine, oid))
 }

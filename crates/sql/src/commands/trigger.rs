@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{
+use schema::catalog::{
     Catalog, ConstraintDef, ConstraintKind, FunctionKind, RelationKind, TableDef, TransitionTables, TriggerDef,
     TriggerEnabled, TriggerTiming,
 };

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{CustomDef, Object, RelationKind, class};
+use schema::catalog::{CustomDef, Object, RelationKind, class};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
@@ -558,7 +558,7 @@ pub(super) fn users_of_type(ddl: &Ddl<'_>, used: Oid) -> Result<Vec<(Oid, Option
     let naming = uses_of_expressions(ddl, in_defaults)?.into_iter().filter(|found| found.named.types.contains(&used));
     users.extend(naming.map(|found| (found.object, None)));
     for table in catalog.tables() {
-        let of_type = |column: &engine::catalog::ColumnDef| !column.dropped && column.type_oid == used;
+        let of_type = |column: &schema::catalog::ColumnDef| !column.dropped && column.type_oid == used;
         let columns = table.columns.iter().enumerate().filter(|(_, column)| of_type(column));
         users.extend(columns.map(|(place, _)| (table.oid, Some(place))));
     }
@@ -678,7 +678,7 @@ pub(super) fn rename_constraint(ddl: &Ddl<'_>, object: &ObjectName, new: &str) -
 }
 
 /// The types that are made of `type_oid`: domains over it, composite types with a field of it.
-pub(super) fn made_of(objects: &engine::catalog::Catalog, is_of_type: impl Fn(Oid) -> bool) -> Vec<Oid> {
+pub(super) fn made_of(objects: &schema::catalog::Catalog, is_of_type: impl Fn(Oid) -> bool) -> Vec<Oid> {
     objects
         .customs(class::TYPE)
         .filter(|custom| match TypeBody::decode(&custom.body) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, Tid, sqlstate};
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 
 use super::ddl::Ddl;
 use crate::executor::{RowDecoder, Run, evaluate};

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope};
+use schema::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope};
 
 use super::ddl::Ddl;
 use super::dependencies::{hold_named, use_of_query};

@@ -1,7 +1,7 @@
 //! WHERE CURRENT OF: the row of a table that a cursor stands on.
 
 use base::{Error, Oid, Result, Tid, sqlstate};
-use engine::row::RowBytes;
+use schema::row::RowBytes;
 
 use super::scan::ScanBase;
 use super::{Operator, Run};

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::Isolation;
-use engine::catalog::{Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef};
-use engine::row::RowBytes;
 use rustc_hash::FxHashMap;
+use schema::catalog::{Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef};
+use schema::row::RowBytes;
 
 use super::keys::TableKeys;
 use super::modify::concurrent_change;

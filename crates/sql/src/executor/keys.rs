@@ -4,8 +4,9 @@ use std::cell::RefCell;
 
 use base::Result;
 use engine::Table;
-use engine::key::{IndexKeySource, KeyBuffer};
-use engine::row::Datum;
+use engine::key::IndexKeySource;
+use schema::key::KeyBuffer;
+use schema::row::Datum;
 
 use super::evaluate::evaluate;
 use super::scan::key_kind;

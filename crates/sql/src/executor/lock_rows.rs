@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, RowLockMode, WaitPolicy};
 use base::{Error, Result, sqlstate};
-use engine::catalog::Persistence;
-use engine::row::RowBytes;
-use engine::{Isolation, LockMode, Modify, RowLockMode, Table, WaitPolicy};
+use engine::{Isolation, Modify, Table};
+use schema::catalog::Persistence;
+use schema::row::RowBytes;
 
 use super::modify::concurrent_change;
 use super::recheck::{Recheck, Rechecked};

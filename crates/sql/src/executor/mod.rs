@@ -41,10 +41,10 @@ mod window_frame;
 use std::cell::Ref;
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, Tid, sqlstate};
-use engine::LockMode;
-use engine::catalog::TableDef;
-use engine::row::RowBytes;
+use schema::catalog::TableDef;
+use schema::row::RowBytes;
 
 pub use current_of::CursorPlace;
 pub use evaluate::evaluate;

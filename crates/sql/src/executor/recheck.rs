@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Result, Tid};
 use engine::Table;
-use engine::row::RowBytes;
+use schema::row::RowBytes;
 
 use super::evaluate::{evaluate, is_true};
 use super::row_decoder::RowDecoder;

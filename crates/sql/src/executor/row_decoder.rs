@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 
 use base::{Result, Tid, Xid};
-use engine::catalog::TableDef;
-use engine::row::{Datum, RowValues};
 use engine::{Table, Version};
+use schema::catalog::TableDef;
+use schema::row::{Datum, RowValues};
 use smallvec::SmallVec;
 
 use crate::plan::ScanColumn;

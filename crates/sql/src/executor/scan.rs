@@ -4,10 +4,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use base::{Result, Tid};
-use engine::catalog::{IndexDef, Persistence, TableDef};
-use engine::key::KeyBuffer;
-use engine::row::RowBytes;
 use engine::{Direction, IndexScan, KeyRange, SharedScan, Table, TableScan};
+use schema::catalog::{IndexDef, Persistence, TableDef};
+use schema::key::KeyBuffer;
+use schema::row::RowBytes;
 
 use super::evaluate::{evaluate, is_true};
 use super::read_ahead::{self, Next, ReadAhead};

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{CommandId, Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{FunctionDef, TriggerDef, TriggerTiming};
-use engine::row::ColumnSet;
+use schema::catalog::{FunctionDef, TriggerDef, TriggerTiming};
+use schema::row::ColumnSet;
 
 use super::Run;
 use super::evaluate::is_true;

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use engine::catalog::TableDef;
-use engine::{RowLockMode, WaitPolicy};
+use base::lock_mode::{RowLockMode, WaitPolicy};
+use schema::catalog::TableDef;
 
 use super::{
     Assignment, CteId, CursorName, Expr, ExprKind, JoinKind, OutputColumn, SetCall, SortKey, SubqueryBody, Target,

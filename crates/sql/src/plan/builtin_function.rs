@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Oid;
-use engine::catalog::{ArgumentDef, ArgumentMode, BOOTSTRAP_ROLE, FunctionDef, PG_CATALOG_SCHEMA, Parallel};
+use schema::catalog::{ArgumentDef, ArgumentMode, BOOTSTRAP_ROLE, FunctionDef, PG_CATALOG_SCHEMA, Parallel};
 
 use crate::types;
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{
+use schema::catalog::{
     Catalog, CustomDef, FunctionDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation,
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::FunctionDef as StoredFunction;
+use schema::catalog::FunctionDef as StoredFunction;
 
 use super::bound::Query;
 use super::{Plan, SortKey};

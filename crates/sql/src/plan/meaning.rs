@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::Oid;
-use engine::catalog::{Catalog, Object, SchemaDef};
+use schema::catalog::{Catalog, Object, SchemaDef};
 
 use crate::tree::{Location, Name};
 use crate::types::{RecordShape, SqlType, Value, oids};

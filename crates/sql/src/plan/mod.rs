@@ -43,10 +43,10 @@ mod walk;
 
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, RowLockMode, WaitPolicy};
 use base::{Error, Lsn, Oid, sqlstate};
-use engine::catalog::TableDef;
-use engine::row::ColumnSet;
-use engine::{LockMode, RowLockMode, WaitPolicy};
+use schema::catalog::TableDef;
+use schema::row::ColumnSet;
 
 pub use builtin_function::{SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function, function_as_stored};
 pub use catalog_view::{CatalogCallbacks, CatalogView, describe_function, split_names};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{IndexDef, TableDef};
+use schema::catalog::{IndexDef, TableDef};
 
 use super::{Expr, ScanId, SetCall, VirtualTable};
 use crate::tree::Name;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Oid;
-use engine::catalog::SequenceDef;
+use schema::catalog::SequenceDef;
 
 use crate::tree::Name;
 use crate::types::SqlType;

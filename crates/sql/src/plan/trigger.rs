@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Oid;
-use engine::catalog::{FunctionDef, TableDef, TriggerDef};
+use schema::catalog::{FunctionDef, TableDef, TriggerDef};
 
 use super::{Expr, VirtualTable};
 use crate::types::RecordShape;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
-use engine::catalog::{IndexDef, TableDef};
+use schema::catalog::{IndexDef, TableDef};
 
 use super::flatten::{RelationSet, relations_of};
 use super::fold::{has_subquery, is_volatile};

@@ -1,7 +1,7 @@
 //! From paths to plan nodes, from below: here it becomes known which slot holds what.
 
+use base::lock_mode::LockMode;
 use base::{Error, Result};
-use engine::LockMode;
 use rustc_hash::FxHashMap;
 
 use super::access::{Access, ScanPath};

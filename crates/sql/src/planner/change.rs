@@ -1,8 +1,8 @@
 //! INSERT, UPDATE and DELETE.
 
+use base::lock_mode::LockMode;
 use base::{Error, Result};
-use engine::LockMode;
-use engine::catalog::{RelationKind, TriggerTiming};
+use schema::catalog::{RelationKind, TriggerTiming};
 
 use super::build::Builder;
 use super::flatten::Group;

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{CustomDef, Object};
 use rustc_hash::FxHashMap;
+use schema::catalog::{CustomDef, Object};
 
 use super::{Inlining, fold};
 use crate::binder::{BindContext, Parameters, PlannerSettings, VariableNames, domain_check};

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result};
-use engine::catalog::{FunctionDef, FunctionKind, Volatility};
+use schema::catalog::{FunctionDef, FunctionKind, Volatility};
 
 use super::fold::{fold_within, has_subquery, is_volatile};
 use super::lower::raised_levels;

@@ -51,9 +51,9 @@ pub(crate) use volatility::volatility;
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Lsn, Oid, Result};
-use engine::LockMode;
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 
 use crate::binder::{self, BindContext, Bound, Parameters};
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};

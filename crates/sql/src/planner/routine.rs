@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::FunctionDef;
+use schema::catalog::FunctionDef;
 
 use crate::binder::{VariableConflict, VariableNames};
 use crate::tree::{ExprKind, Name, QueryBody, Statement};

@@ -1,6 +1,6 @@
 //! What ANALYZE finds out about the values of a table's columns.
 
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 use serde::{Deserialize, Serialize};
 
 use crate::types::Value;

@@ -1,7 +1,7 @@
 //! What stands above FROM and WHERE: groups, windows, sets, distinct rows, order, locks, limit.
 
+use base::lock_mode::LockMode;
 use base::{Error, Result};
-use engine::LockMode;
 use rustc_hash::FxHashMap;
 
 use super::computed::Computed;

@@ -1,6 +1,6 @@
 //! How much an expression's value may change between evaluations.
 
-use engine::catalog::Volatility as StoredVolatility;
+use schema::catalog::Volatility as StoredVolatility;
 
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
 use crate::types::{Volatility, has_immutable_output};

@@ -1,7 +1,7 @@
 //! CALL within a function: the procedure's outputs go to the variables that stand in their places.
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::FunctionDef;
+use schema::catalog::FunctionDef;
 
 use super::expression::{as_call, bind_call, within};
 use super::frame::Frame;

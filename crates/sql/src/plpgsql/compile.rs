@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result, sqlstate};
-use engine::catalog::{ArgumentMode, FunctionDef};
+use schema::catalog::{ArgumentMode, FunctionDef};
 
 use super::parse::Parser;
 use super::records::{Named, with_records};
@@ -92,7 +92,7 @@ pub fn compile(function: &FunctionDef, is_trigger: bool, catalog: &CatalogView) 
         compiled.outputs.iter().copied().filter(|number| !function.arguments[*number].mode.is_input()).collect();
     compiled.result = SqlType::new(function.returns);
     compiled.returns_set = function.returns_set;
-    compiled.is_volatile = function.volatility == engine::catalog::Volatility::Volatile;
+    compiled.is_volatile = function.volatility == schema::catalog::Volatility::Volatile;
     compiled.shape = result_shape(function, &compiled, catalog);
     if compiled.shape.is_some() {
         compiled.row_types_version = Some(catalog.catalog().version());

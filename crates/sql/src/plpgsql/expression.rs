@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
 
 use super::frame::Frame;
 use super::interpret::gather_rows;
@@ -597,7 +597,7 @@ pub fn bind_call(
     call: &crate::tree::FunctionCall,
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
-) -> Result<(Arc<engine::catalog::FunctionDef>, Vec<crate::plan::Expr>, Vec<Value>)> {
+) -> Result<(Arc<schema::catalog::FunctionDef>, Vec<crate::plan::Expr>, Vec<Value>)> {
     let names = Names::new(frame, expression);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let view = run.state.catalog();

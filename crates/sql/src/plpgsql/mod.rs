@@ -23,7 +23,7 @@ mod types_of;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::FunctionDef;
+use schema::catalog::FunctionDef;
 
 use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};

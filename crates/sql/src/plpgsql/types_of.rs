@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 
 use super::compile::kind_of;
 use super::parse::{Parser, folded};
@@ -77,7 +77,7 @@ impl Parser<'_> {
             _ => (None, &parts[parts.len() - 1]),
         };
         match self.catalog.relation(schema, name) {
-            Some(engine::catalog::Relation::Table(table)) => Ok(Arc::clone(table)),
+            Some(schema::catalog::Relation::Table(table)) => Ok(Arc::clone(table)),
             _ => {
                 let message = format!("relation \"{}\" does not exist", parts.join("."));
                 Err(Error::new(sqlstate::UNDEFINED_TABLE, message))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::RoleDef;
+use schema::catalog::RoleDef;
 
 /// A role as a session acts as it.
 #[derive(Debug, PartialEq, Eq)]

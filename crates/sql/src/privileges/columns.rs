@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, CustomDef, class};
-use engine::row::ColumnSet;
+use schema::catalog::{Catalog, CustomDef, class};
+use schema::row::ColumnSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Access, Acl, AclItem, Privileges, Subject, inherited_roles};

@@ -4,7 +4,7 @@
 //! All roles may read the tables and views but for those listed here.
 
 use base::Oid;
-use engine::catalog::READ_ALL_STATS_ROLE;
+use schema::catalog::READ_ALL_STATS_ROLE;
 
 use super::{Kind, Privileges};
 use crate::types::{self, Authority, Implementation};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::Persistence;
+use schema::catalog::Persistence;
 
 use super::plan_cache::{Key, Planned};
 use super::portal::{Ended, Portal, Progress, Running, query_plan};

@@ -10,9 +10,9 @@ use base::report::{Identity, Reporter};
 use base::settings::{Id, SessionSettings};
 use base::{Error, Oid, OwnerId, Result, sqlstate};
 use engine::Database;
-use engine::catalog::{DATABASE_OID, RoleDef};
 use pgwire::api::auth::sasl::scram::ScramSecret;
 use rustc_hash::FxHashMap;
+use schema::catalog::{DATABASE_OID, RoleDef};
 use sync::{Interrupt, InterruptKind, Mutex, Timers, WaitReport};
 
 use super::counted::Counted;

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
 
 use super::plan_cache::Planned;
 use super::portal::{Portal, Progress, cannot_run};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::settings::Id;
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 
 use super::plan_cache::Planned;
 use super::settings::planner_costs;

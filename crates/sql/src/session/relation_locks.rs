@@ -1,7 +1,7 @@
 //! The relation locks of a plan, and whether the plan is still good once they are taken.
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Oid, Result};
-use engine::{LockMode, WaitPolicy};
 
 use super::plan_cache::Planned;
 use super::state::SessionState;

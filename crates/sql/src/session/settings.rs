@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
-use engine::catalog::READ_ALL_SETTINGS_ROLE;
 use engine::{DelayPolicy, DelaySetting, Isolation};
+use schema::catalog::READ_ALL_SETTINGS_ROLE;
 
 use super::state::SessionState;
 use super::tcp::TcpTimes;

@@ -6,11 +6,12 @@
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use engine::catalog::{BOOTSTRAP_ROLE, Catalog, FunctionDef};
-use engine::{LockMode, SavepointId};
+use engine::SavepointId;
 use rustc_hash::FxHashMap;
+use schema::catalog::{BOOTSTRAP_ROLE, Catalog, FunctionDef};
 use sync::Interrupt;
 
 use super::instance::{Instance, SessionInfo};

@@ -2,7 +2,7 @@
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::Finisher;
-use engine::catalog::DATABASE_OID;
+use schema::catalog::DATABASE_OID;
 
 use super::{Block, SqlSession};
 use crate::client::{Client, Severity};

@@ -1,7 +1,8 @@
 //! The waits of sessions, as `pg_stat_activity` and the threads that serve figures tell them.
 
 use base::OwnerId;
-use engine::{LockMode, LockTag, OtherWaits};
+use base::lock_mode::LockMode;
+use engine::{LockTag, OtherWaits};
 use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 

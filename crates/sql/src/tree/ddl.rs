@@ -1,6 +1,6 @@
 //! Statements that make, change and drop objects, as written.
 
-use engine::catalog::{TriggerEnabled, TriggerTiming};
+use schema::catalog::{TriggerEnabled, TriggerTiming};
 
 use super::{
     DefinitionElement, Expr, Location, Name, OnCommit, QualifiedName, Query, RoleName, Statement, TablePersistence,

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, Tid};
-use engine::key::KeyBuffer;
+use schema::key::KeyBuffer;
 use smallvec::SmallVec;
 
 use super::compare::{interval_span, without_padding};

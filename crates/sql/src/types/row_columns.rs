@@ -4,7 +4,7 @@
 //! value in a variable. Stored rows have to be as long as their type is, so such a value must not be stored.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 
 use super::{CatalogLookup, StorageKind, Value, composite_shape, format_type_name, oids};
 

@@ -2,9 +2,9 @@
 
 use base::{Error, Oid, Result, Tid};
 use bumpalo::Bump;
-use engine::catalog::TableDef;
-use engine::key::KeyBuffer;
-use engine::row::{Datum, PhysicalType};
+use schema::catalog::TableDef;
+use schema::key::KeyBuffer;
+use schema::row::{Datum, PhysicalType};
 use smallvec::SmallVec;
 
 use super::compare::without_padding;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::limits::VALUE_MAX_BYTES;
 use base::{Oid, Result, Tid};
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 use smallvec::SmallVec;
 pub use smol_str::SmolStr;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{ColumnDef, ConstraintKind, RelationKind, TableDef};
-use engine::row::encode_row;
+use schema::catalog::{ColumnDef, ConstraintKind, RelationKind, TableDef};
+use schema::row::encode_row;
 
 use super::super::column::{self, Counted};
 use super::super::ddl::{Ddl, no_column, without_position};
@@ -46,7 +46,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     let mut new = (*old).clone();
     let place = new.columns.len();
     new.columns.push(column.def);
-    new.set_properties(engine::catalog::ColumnProperties { place, ..column.properties });
+    new.set_properties(schema::catalog::ColumnProperties { place, ..column.properties });
     let mut sequence = None;
     if let Some(counted) = &column.counted {
         sequence = Some(column::count(ddl, &mut new, place, counted, &[], "ALTER TABLE")?);
@@ -351,7 +351,7 @@ pub(super) fn set_identity(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, options: &[
             None => false,
         };
         let mut new = (*def).clone();
-        new.columns[place].identity = Some(engine::catalog::Identity { always, ..identity });
+        new.columns[place].identity = Some(schema::catalog::Identity { always, ..identity });
         ddl.replace(new)?;
     }
     if others.is_empty() {

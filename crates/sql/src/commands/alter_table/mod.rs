@@ -8,9 +8,9 @@ mod types;
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{Object, Persistence, RelationKind, TableDef, TriggerEnabled};
+use schema::catalog::{Object, Persistence, RelationKind, TableDef, TriggerEnabled};
 
 pub(super) use types::read_by_view;
 
@@ -313,7 +313,7 @@ fn drop_constraint(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, cascade: bool, if_e
         }
         return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
     };
-    if let engine::catalog::ConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind {
+    if let schema::catalog::ConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind {
         ddl.lock(*referenced_table, LockMode::AccessExclusive)?;
     }
     drop_all(ddl, &[Node::Constraint(oid, constraint.oid)], cascade)
@@ -352,7 +352,7 @@ fn set_options(ddl: &Ddl<'_>, oid: Oid, changes: &[(String, Option<String>)]) ->
 
 /// 42P16 for a logged table that would refer to an unlogged one.
 fn refuse_shorter_lived(ddl: &Ddl<'_>, table: &TableDef, is_logged: bool) -> Result<()> {
-    use engine::catalog::{ConstraintKind, Persistence};
+    use schema::catalog::{ConstraintKind, Persistence};
     let catalog = ddl.catalog();
     let refused = |message: String, constraint: &str| {
         let schema = ddl.view().schema_name(table.schema);
@@ -389,7 +389,7 @@ fn refuse_shorter_lived(ddl: &Ddl<'_>, table: &TableDef, is_logged: bool) -> Res
 }
 
 fn set_logged(ddl: &Ddl<'_>, oid: Oid, is_logged: bool) -> Result<()> {
-    use engine::catalog::Persistence;
+    use schema::catalog::Persistence;
     let Some(table) = ddl.catalog().table(oid).cloned() else { return Ok(()) };
     if table.persistence == Persistence::Temporary {
         let message = format!("cannot change logged status of table \"{}\" because it is temporary", table.name);

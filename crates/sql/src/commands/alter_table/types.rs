@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{ConstraintKind, IndexDef, TableDef};
+use schema::catalog::{ConstraintKind, IndexDef, TableDef};
 
 use super::super::composite::refuse_member_of_itself;
 use super::super::ddl::{Ddl, without_position};

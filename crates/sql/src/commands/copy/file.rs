@@ -9,7 +9,7 @@ use std::path::Path;
 use base::settings::Id;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::StatementFile;
-use engine::catalog::{READ_SERVER_FILES_ROLE, WRITE_SERVER_FILES_ROLE};
+use schema::catalog::{READ_SERVER_FILES_ROLE, WRITE_SERVER_FILES_ROLE};
 
 use crate::client::{Client, Format, OutgoingRow, Severity};
 use crate::session::SessionState;

@@ -7,9 +7,9 @@ mod options;
 use std::sync::Arc;
 
 use base::limits::MESSAGE_BODY_MAX_BYTES;
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Result, sqlstate};
-use engine::catalog::{ColumnDef, Persistence, Relation, RelationKind, TableDef};
-use engine::{LockMode, WaitPolicy};
+use schema::catalog::{ColumnDef, Persistence, Relation, RelationKind, TableDef};
 
 use super::ddl::system_refusal;
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};

@@ -1,7 +1,7 @@
 //! Calls, back to text: of functions by their names with the arguments as they were written, of aggregates, and over windows.
 
 use base::Oid;
-use engine::catalog::ArgumentMode;
+use schema::catalog::ArgumentMode;
 
 use super::expr::{Place, Qualify, Writer, sort_suffix};
 use crate::plan::{AggregateCall, Call, Expr, FunctionTarget, WindowCall, WindowTarget};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
-use engine::catalog::{
+use schema::catalog::{
     ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, RelationKind, TableDef,
 };
 

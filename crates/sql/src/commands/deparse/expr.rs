@@ -1,7 +1,7 @@
 //! Bound expressions to text, as PostgreSQL's `ruleutils.c` writes them.
 
 use base::Oid;
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 
 use super::plain_literal;
 use crate::binder::is_whole_row;

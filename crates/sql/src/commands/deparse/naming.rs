@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use base::limits::NAME_MAX_BYTES;
-use engine::catalog::ViewScope;
+use schema::catalog::ViewScope;
 
 use super::expr::Qualify;
 use crate::plan::bound::RelationKind;

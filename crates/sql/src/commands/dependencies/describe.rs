@@ -1,7 +1,7 @@
 //! The words for objects in messages.
 
 use base::Oid;
-use engine::catalog::{FunctionDef, Object, RelationKind, class};
+use schema::catalog::{FunctionDef, Object, RelationKind, class};
 
 use super::{Node, composite_fields_of};
 use crate::plan::{CatalogView, describe_function, user_types};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Object, TableDef, class};
+use schema::catalog::{Object, TableDef, class};
 
 use super::{Named, for_each_written, mentioning, name_of};
 use crate::catalogs::default_oid;
@@ -76,7 +76,7 @@ pub(in crate::commands) fn uses_of_expressions(ddl: &Ddl<'_>, wanted: WantedUses
 }
 
 /// The catalog and number under which an expression's uses are recorded, and the table it may read.
-fn recorded_as(place: Place, catalog: &engine::catalog::Catalog) -> (Oid, Oid, Option<Oid>) {
+fn recorded_as(place: Place, catalog: &schema::catalog::Catalog) -> (Oid, Oid, Option<Oid>) {
     let table_of_index = |index: Oid| match catalog.object(index) {
         Some(Object::Index(index)) => Some(index.table),
         _ => None,

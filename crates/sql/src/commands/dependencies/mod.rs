@@ -12,9 +12,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{Catalog, ConstraintKind, FunctionDef, IndexDef, Object, RelationKind, TableDef};
+use schema::catalog::{Catalog, ConstraintKind, FunctionDef, IndexDef, Object, RelationKind, TableDef};
 
 use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};

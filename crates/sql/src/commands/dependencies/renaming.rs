@@ -9,9 +9,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use engine::LockMode;
-use engine::catalog::{Catalog, Object, TableDef};
+use schema::catalog::{Catalog, Object, TableDef};
 
 use super::views::{use_of_query, views};
 use super::{Named, Node, casting_to, describe, mentioning};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Catalog, RelationKind as TableKind, TableDef};
+use schema::catalog::{Catalog, RelationKind as TableKind, TableDef};
 
 use super::Named;
 use crate::commands::ddl::Ddl;

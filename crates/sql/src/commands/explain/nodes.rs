@@ -20,7 +20,7 @@ use crate::plan::{
 use crate::session::SessionState;
 use crate::types::reg_types::quote_identifier;
 use crate::types::{self, SqlType, Value, oids};
-use engine::catalog::TableDef;
+use schema::catalog::TableDef;
 use slots::{Slot, SlotNames};
 
 /// A node as it is shown.
@@ -206,7 +206,7 @@ impl<'e> Explainer<'e> {
     /// The schema of a function in FROM.
     fn function_schema(&self, call: &SetCall) -> String {
         let schema = match &call.function {
-            FunctionTarget::Builtin(_) => engine::catalog::PG_CATALOG_SCHEMA,
+            FunctionTarget::Builtin(_) => schema::catalog::PG_CATALOG_SCHEMA,
             FunctionTarget::Stored(function) => function.schema,
         };
         quote_identifier(&self.view.schema_name(schema))

@@ -1,9 +1,9 @@
 //! DELETE.
 
 use base::Result;
-use engine::catalog::TriggerTiming;
-use engine::row::RowBytes;
 use engine::{Isolation, Modify};
+use schema::catalog::TriggerTiming;
+use schema::row::RowBytes;
 
 use super::{OpenTarget, already_changed, concurrent_change, ctid};
 use crate::executor::recheck::{Recheck, Rechecked};

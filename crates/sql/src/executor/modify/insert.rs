@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use base::{Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
-use engine::catalog::TriggerTiming;
-use engine::row::{ColumnSet, RowBytes};
 use engine::{ConflictOutcome, Isolation, Modify};
+use schema::catalog::TriggerTiming;
+use schema::row::{ColumnSet, RowBytes};
 use smallvec::SmallVec;
 
 use super::{OpenTarget, already_changed, changed_columns, concurrent_change};
@@ -235,8 +235,8 @@ fn insert_or_resolve<'p>(
         let Some(update) = &on_conflict.update else { return Ok(None) };
         // Lock the row first: its newest version is what gets updated.
         let engine = run.engine();
-        let mode = engine::RowLockMode::NoKeyUpdate;
-        let tid = match engine.lock_row(&open.table, tid, mode, engine::WaitPolicy::Block)? {
+        let mode = base::lock_mode::RowLockMode::NoKeyUpdate;
+        let tid = match engine.lock_row(&open.table, tid, mode, base::lock_mode::WaitPolicy::Block)? {
             Modify::Done { tid } => tid,
             Modify::SelfModified { .. } => {
                 return Err(Error::new(
@@ -249,7 +249,7 @@ fn insert_or_resolve<'p>(
                 if engine.isolation() != Isolation::ReadCommitted {
                     return Err(concurrent_change("update"));
                 }
-                match engine.lock_row(&open.table, newest, mode, engine::WaitPolicy::Block)? {
+                match engine.lock_row(&open.table, newest, mode, base::lock_mode::WaitPolicy::Block)? {
                     Modify::Done { tid } => tid,
                     _ => continue,
                 }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use base::{CommandId, Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
-use engine::catalog::{Persistence, TriggerTiming};
-use engine::row::{ColumnSet, Datum};
 use engine::{Modify, Table};
+use schema::catalog::{Persistence, TriggerTiming};
+use schema::row::{ColumnSet, Datum};
 use smallvec::SmallVec;
 
 use super::Run;
@@ -136,8 +136,8 @@ impl<'p> OpenTarget<'p> {
 
     /// Locks the row that BEFORE triggers are about to see; what became of it if it is not there any more.
     fn lock_for_triggers(&self, tid: &mut Tid, run: &Run<'_, 'p>) -> Result<Option<Modify>> {
-        let mode = engine::RowLockMode::NoKeyUpdate;
-        match run.engine().lock_row(&self.table, *tid, mode, engine::WaitPolicy::Block)? {
+        let mode = base::lock_mode::RowLockMode::NoKeyUpdate;
+        match run.engine().lock_row(&self.table, *tid, mode, base::lock_mode::WaitPolicy::Block)? {
             Modify::Done { tid: locked } => {
                 *tid = locked;
                 Ok(None)

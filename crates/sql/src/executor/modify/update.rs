@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use base::{Result, Tid};
 use bumpalo::Bump;
-use engine::catalog::TriggerTiming;
-use engine::row::{ColumnSet, Datum, RowBytes};
 use engine::{Isolation, Modify};
+use schema::catalog::TriggerTiming;
+use schema::row::{ColumnSet, Datum, RowBytes};
 
 use super::{Datums, OpenTarget, already_changed, changed_columns, concurrent_change, ctid};
 use crate::executor::evaluate::evaluate;

@@ -1,9 +1,9 @@
 //! Statements that make, change and drop objects.
 
 use base::{Error, Result};
-use engine::catalog::{TriggerEnabled, TriggerTiming};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self as pb, Node};
+use schema::catalog::{TriggerEnabled, TriggerTiming};
 
 use super::expr::optional_qualified;
 use super::query::{on_commit, persistence};

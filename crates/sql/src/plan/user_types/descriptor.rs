@@ -3,7 +3,7 @@
 //! A type is a custom object of the class `pg_type` whose body is a [`TypeBody`].
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{Catalog, CustomDef, Object, class};
+use schema::catalog::{Catalog, CustomDef, Object, class};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

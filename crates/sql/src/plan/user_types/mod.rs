@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{Catalog, CustomDef, Object, TableDef, class};
 use rustc_hash::FxHashMap;
+use schema::catalog::{Catalog, CustomDef, Object, TableDef, class};
 
 use super::CatalogView;
 use crate::types::context::{EnumLabel, UserTypeKind};

@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use base::settings::{ServerSettings, Source};
 use base::{Error, Oid, Result};
-use engine::catalog::{
+use engine::{Database, OpenOptions, TransactionOptions};
+use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnDef, ConstraintDef, ConstraintKind, IndexDef, IndexKey, PG_CATALOG_SCHEMA,
     PUBLIC_SCHEMA, RelationKind, TableDef,
 };
-use engine::row::PhysicalType;
-use engine::{Database, OpenOptions, TransactionOptions};
+use schema::row::PhysicalType;
 use vfs::{SimulatedVfs, Vfs};
 
 use crate::binder::{BindContext, Parameters, PlannerSettings};

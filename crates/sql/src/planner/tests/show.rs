@@ -38,7 +38,7 @@ fn keys(keys: &[SortKey]) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-fn columns(columns: &[ScanColumn], table: &engine::catalog::TableDef) -> String {
+fn columns(columns: &[ScanColumn], table: &schema::catalog::TableDef) -> String {
     let shown = columns.iter().map(|column| match column {
         ScanColumn::Column(place) => table.columns[*place as usize].name.clone(),
         other => format!("{other:?}").to_lowercase(),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::SIGNAL_BACKEND_ROLE;
+use schema::catalog::SIGNAL_BACKEND_ROLE;
 use sync::{InterruptKind, Waiter};
 
 use super::{Bodies, integer, mistyped, oid, text};

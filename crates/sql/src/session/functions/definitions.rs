@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{ArgumentDef, ArgumentMode, FunctionDef, Parallel, RelationKind, TableDef, Volatility};
+use schema::catalog::{ArgumentDef, ArgumentMode, FunctionDef, Parallel, RelationKind, TableDef, Volatility};
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_named, text};
 use crate::catalogs;

@@ -1,7 +1,7 @@
 //! Comments, owners, and properties of objects.
 
 use base::{Oid, Result};
-use engine::catalog::{ConstraintKind, RelationKind, ReplicaIdentity};
+use schema::catalog::{ConstraintKind, RelationKind, ReplicaIdentity};
 
 use super::definitions::table_of;
 use super::{Bodies, integer, oid, text};

@@ -36,7 +36,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     }),
     (
         2324,
-        |run, args| if oid(args, 0)? == engine::catalog::DATABASE_OID { database_size(run) } else { Ok(Value::Null) },
+        |run, args| if oid(args, 0)? == schema::catalog::DATABASE_OID { database_size(run) } else { Ok(Value::Null) },
     ),
     (2322, |run, _| database_size(run)),
     (2323, |run, _| database_size(run)),
@@ -46,7 +46,7 @@ pub(super) const FUNCTIONS: Bodies = &[
         let wanted = oid(args, 1)?;
         let catalog = run.catalog.catalog();
         let found = catalog.objects().find(|object| object.files().iter().any(|file| file.0 as u32 == wanted.0));
-        Ok(found.map(engine::catalog::Object::oid).into())
+        Ok(found.map(schema::catalog::Object::oid).into())
     }),
     (9101, |run, args| Ok(Value::Int8(prewarm(run, oid(args, 0)?)? as i64))),
     (9102, |run, args| match text(args, 1)? {
@@ -140,7 +140,7 @@ fn prewarm(run: &mut Run<'_, '_>, wanted: Oid) -> Result<u64> {
     };
     run.state.require(of, Privileges::SELECT)?;
     // While the lock is held, nobody takes the file away.
-    run.engine().lock_relation(wanted, engine::LockMode::AccessShare, engine::WaitPolicy::Block)?;
+    run.engine().lock_relation(wanted, base::lock_mode::LockMode::AccessShare, base::lock_mode::WaitPolicy::Block)?;
     let files: Vec<FileNumber> = match relation(run, wanted) {
         Some(found) => main_files(&found),
         None => Vec::new(),

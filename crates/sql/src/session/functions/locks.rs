@@ -1,7 +1,8 @@
 //! Advisory locks, and who keeps whom waiting.
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, OwnerId, Result, sqlstate};
-use engine::{AdvisoryKey, Granted, LockMode, WaitPolicy};
+use engine::{AdvisoryKey, Granted};
 
 use super::{Bodies, integer};
 use crate::client::Severity;

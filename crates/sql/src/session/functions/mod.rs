@@ -21,8 +21,8 @@ mod updatable;
 use std::sync::{Arc, LazyLock};
 
 use base::{Error, Oid, Result};
-use engine::catalog::{CustomDef, IndexDef, Object, SequenceDef, TableDef};
 use rustc_hash::FxHashMap;
+use schema::catalog::{CustomDef, IndexDef, Object, SequenceDef, TableDef};
 
 pub use definitions::{index_definition, view_definition};
 pub use updatable::{is_updatable, takes_rows};
@@ -55,7 +55,7 @@ const TABLES: &[Bodies] = &[
 
 const SETS: &[(u32, SetBody)] = &[
     (1936, activity::backend_ids),
-    (2556, |_, _| Ok(vec![Value::oid(engine::catalog::DATABASE_OID)])),
+    (2556, |_, _| Ok(vec![Value::oid(schema::catalog::DATABASE_OID)])),
     (3035, activity::listening_channels),
     (3425, |_, _| Ok(Vec::new())),
     (6119, |_, _| Ok(Vec::new())),

@@ -1,7 +1,7 @@
 //! `pg_describe_object`: objects in words.
 
 use base::{Error, Oid, Result};
-use engine::catalog::{RelationKind, class};
+use schema::catalog::{RelationKind, class};
 
 use super::{Found, integer, oid};
 use crate::catalogs;

@@ -3,7 +3,7 @@
 //! What [`crate::privileges`] says, for a user of one's choice.
 
 use base::{Error, Oid, Result, sqlstate};
-use engine::catalog::{DATABASE_OID, RelationKind};
+use schema::catalog::{DATABASE_OID, RelationKind};
 
 use crate::catalogs::SYSTEM_COLUMNS;
 use crate::executor::Run;

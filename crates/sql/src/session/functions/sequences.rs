@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
-use engine::{LockMode, WaitPolicy};
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
 use crate::executor::Run;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use engine::catalog::{RelationKind, TableDef};
+use schema::catalog::{RelationKind, TableDef};
 
 use super::Bodies;
 use crate::binder;

@@ -6,9 +6,9 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use bumpalo::Bump;
-use engine::key::KeyBuffer;
 use num_bigint::BigInt;
 use proptest::prelude::*;
+use schema::key::KeyBuffer;
 
 use crate::types::json::{Json, JsonbValue};
 use crate::types::*;
@@ -173,7 +173,7 @@ proptest! {
         let _ = input(&mut context, &text, ty);
         let _ = binary_input(&mut context, &bytes, ty);
         let _ = parse_type_name(&BuiltinCatalog, &text);
-        let _ = StorageKind::of(&BuiltinCatalog, ty.oid).read(engine::row::Datum::Bytes(&bytes));
+        let _ = StorageKind::of(&BuiltinCatalog, ty.oid).read(schema::row::Datum::Bytes(&bytes));
     }
 
     #[test]

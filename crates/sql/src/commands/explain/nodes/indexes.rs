@@ -4,7 +4,7 @@ use super::{Explainer, Property, Shown, Slot, name, push_conditions, relation};
 use crate::plan::{Expr, IndexPoint, IndexScan, KeyPart};
 use crate::types::reg_types::quote_identifier;
 use crate::types::{SqlType, oids};
-use engine::catalog::{IndexDef, TableDef};
+use schema::catalog::{IndexDef, TableDef};
 
 impl Explainer<'_> {
     pub(super) fn index_scan(&mut self, scan: &IndexScan, shown: &mut Shown) -> Vec<Slot> {

@@ -92,7 +92,7 @@ impl LockMode {
     }
 
     /// The mode with this number.
-    pub(crate) fn from_number(number: u8) -> LockMode {
+    pub fn from_number(number: u8) -> LockMode {
         Self::ALL[usize::from(number) - 1]
     }
 }
@@ -193,6 +193,18 @@ impl RowLockMode {
             RowLockMode::Update => LockMode::AccessExclusive,
         }
     }
+}
+
+/// What to do when the lock is held by somebody else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WaitPolicy {
+    /// Wait for it.
+    #[default]
+    Block,
+    /// Fail at once with 55P03.
+    NoWait,
+    /// Leave it, and say so.
+    Skip,
 }
 
 #[cfg(test)]

@@ -21,12 +21,12 @@ use rustc_hash::FxHashMap;
 use sync::Mutex;
 use sync::atomic::AtomicU64;
 
-use super::{
+use crate::database::{Database, Shared, integer};
+use crate::relations::Relations;
+use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, Change, DATABASE_OWNER_ROLE, Entry, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
     PREDEFINED_ROLES, PUBLIC_SCHEMA, RoleDef, SchemaDef,
 };
-use crate::database::{Database, Shared, integer};
-use crate::relations::Relations;
 
 /// The heap of the catalog.
 pub(crate) const CATALOG_FILE: FileNumber = FileNumber(1);
@@ -309,7 +309,7 @@ mod tests {
     use base::Oid;
 
     use super::*;
-    use crate::catalog::{IndexDef, TableDef};
+    use schema::catalog::{IndexDef, TableDef};
 
     #[test]
     fn objects_of_formats_before_have_nothing_in_younger_fields() {

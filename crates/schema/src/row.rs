@@ -8,7 +8,7 @@
 //!
 //! Fixed-width values take 1, 2, 4 or 8 bytes. A value of [`PhysicalType::Bytes`] starts with a lead
 //! byte: below [`LEAD_LONG`] it is the length; [`LEAD_LONG`] is followed by a `u32` length. Values that
-//! the engine compressed or moved out of line ("detached", see the crate's `large` module) have lead
+//! the engine compressed or moved out of line ("detached", see the engine's `large` module) have lead
 //! bytes of their own and set HAS_DETACHED in the header; every read of the row API hands out rows in
 //! which they have been put back, so a [`RowView`] outside the engine never meets one.
 //!
@@ -87,11 +87,11 @@ const HEADER_BYTES: usize = 2;
 /// Lead bytes below this are the length of a short value.
 pub const LEAD_LONG: u8 = 0xF0;
 /// Compressed in place: `u32` plain length, `u32` stored length, the compressed bytes.
-pub(crate) const LEAD_COMPRESSED: u8 = 0xF1;
+pub const LEAD_COMPRESSED: u8 = 0xF1;
 /// Out of line: `u64` and `u32` name the value, `u32` plain length, `u32` stored length (shorter: compressed).
-pub(crate) const LEAD_OUT_OF_LINE: u8 = 0xF2;
+pub const LEAD_OUT_OF_LINE: u8 = 0xF2;
 /// Bytes after [`LEAD_OUT_OF_LINE`].
-pub(crate) const OUT_OF_LINE_BYTES: usize = 20;
+pub const OUT_OF_LINE_BYTES: usize = 20;
 
 const _: () = assert!(base::limits::COLUMNS_MAX <= COLUMNS_MASK as usize);
 
@@ -148,7 +148,7 @@ fn value_too_long(length: usize) -> Error {
 
 /// A value of a stored row, detached ones not yet put back.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum StoredValue<'a> {
+pub enum StoredValue<'a> {
     /// As it is.
     Plain(Datum<'a>),
     /// All bytes of a detached value, its lead byte included.
@@ -158,7 +158,7 @@ pub(crate) enum StoredValue<'a> {
 /// A row read in place.
 ///
 /// ```
-/// use cohort_engine::row::{Datum, PhysicalType, RowView, encode_row};
+/// use cohort_schema::row::{Datum, PhysicalType, RowView, encode_row};
 ///
 /// let types = [PhysicalType::I32, PhysicalType::Bytes, PhysicalType::I64];
 /// let mut bytes = Vec::new();
@@ -243,7 +243,7 @@ impl<'a> RowView<'a> {
     }
 
     /// The stored values, detached ones as they are.
-    pub(crate) fn stored_values(&self) -> impl Iterator<Item = StoredValue<'a>> + use<'a> {
+    pub fn stored_values(&self) -> impl Iterator<Item = StoredValue<'a>> + use<'a> {
         let mut values = self.iter();
         let stored = self.stored;
         std::iter::from_fn(move || if values.column < stored { values.next_stored() } else { None })
@@ -276,7 +276,7 @@ impl<'a> RowView<'a> {
 
 /// Whether the row in `bytes` has values that were compressed or moved out of line.
 #[inline]
-pub(crate) fn has_detached(bytes: &[u8]) -> bool {
+pub fn has_detached(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|high| u16::from(*high) << 8 & HAS_DETACHED != 0)
 }
 
@@ -439,7 +439,7 @@ impl<'a> Iterator for RowValues<'a> {
 impl ExactSizeIterator for RowValues<'_> {}
 
 /// Builds a row value by value; values may be detached ones taken over from an older version.
-pub(crate) fn encode_stored(types: &[PhysicalType], values: &[StoredValue], out: &mut Vec<u8>) -> Result<()> {
+pub fn encode_stored(types: &[PhysicalType], values: &[StoredValue], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let plain: smallvec::SmallVec<[Datum; 16]> = values
         .iter()
@@ -484,21 +484,20 @@ impl RowBytes {
         RowBytes::default()
     }
 
-    pub(crate) fn set(&mut self, bytes: &[u8]) {
+    /// Takes a copy of a row's bytes.
+    #[inline]
+    pub fn copy_from(&mut self, bytes: &[u8]) {
         self.0.clear();
         self.0.extend_from_slice(bytes);
     }
 
-    /// Takes a copy of a row's bytes.
-    pub fn copy_from(&mut self, bytes: &[u8]) {
-        self.set(bytes);
-    }
-
-    pub(crate) fn vec(&mut self) -> &mut Vec<u8> {
+    /// The bytes, to be written anew.
+    pub fn vec(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }
 
-    pub(crate) fn into_vec(self) -> Vec<u8> {
+    /// The bytes.
+    pub fn into_vec(self) -> Vec<u8> {
         self.0
     }
 }

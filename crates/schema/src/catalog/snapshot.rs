@@ -26,14 +26,16 @@ impl Equivalent<NameKey> for NameRef<'_> {
 
 /// An object and the rows of the catalog heap that hold it.
 #[derive(Clone)]
-pub(crate) struct Entry {
-    pub(crate) object: Object,
-    pub(crate) rows: Arc<[Tid]>,
+pub struct Entry {
+    /// The object.
+    pub object: Object,
+    /// The rows.
+    pub rows: Arc<[Tid]>,
 }
 
 /// One change of the catalog by a transaction.
 #[derive(Clone)]
-pub(crate) enum Change {
+pub enum Change {
     /// Made or replaced.
     Put(Entry),
     /// Dropped.
@@ -42,7 +44,7 @@ pub(crate) enum Change {
 
 impl Change {
     /// The object.
-    pub(crate) fn oid(&self) -> Oid {
+    pub fn oid(&self) -> Oid {
         match self {
             Change::Put(entry) => entry.object.oid(),
             Change::Drop(oid) => *oid,
@@ -269,7 +271,7 @@ impl Catalog {
     }
 
     /// The object that stands in the way of another of `object`'s name, if there is one.
-    pub(crate) fn conflicting(&self, object: &Object) -> Option<&Object> {
+    pub fn conflicting(&self, object: &Object) -> Option<&Object> {
         let same_name = self.named(object.name_space(), object.schema(), object.name());
         same_name.iter().filter(|oid| **oid != object.oid()).filter_map(|oid| self.object(*oid)).find(|other| {
             match (other, object) {
@@ -279,12 +281,13 @@ impl Catalog {
         })
     }
 
-    pub(crate) fn entry(&self, oid: Oid) -> Option<&Entry> {
+    /// An object with its rows.
+    pub fn entry(&self, oid: Oid) -> Option<&Entry> {
         self.objects.get(&oid)
     }
 
     /// This version with `changes` made, under another number.
-    pub(crate) fn with_changes<'a>(&self, changes: impl IntoIterator<Item = &'a Change>, version: u64) -> Catalog {
+    pub fn with_changes<'a>(&self, changes: impl IntoIterator<Item = &'a Change>, version: u64) -> Catalog {
         let mut next = self.clone();
         next.version = version;
         for change in changes {
@@ -296,7 +299,8 @@ impl Catalog {
         next
     }
 
-    pub(crate) fn set_csn(&mut self, csn: Lsn) {
+    /// Sets the commit that makes this version.
+    pub fn set_csn(&mut self, csn: Lsn) {
         self.csn = csn;
     }
 
