@@ -90,7 +90,16 @@ impl<'a> Ddl<'a> {
         if let Some(owner) = object.owner() {
             self.keep_role(owner)?;
         }
+        let is_relation = match &object {
+            Object::Table(_) | Object::Sequence(_) | Object::Index(_) => true,
+            Object::Custom(def) => user_types::composite_fields(def).is_some(),
+            _ => false,
+        };
         self.engine().create_object(object)?;
+        if is_relation {
+            // No other session can see it yet. `pg_locks` shows the lock, as in PostgreSQL.
+            self.lock(oid, LockMode::AccessExclusive)?;
+        }
         super::default_privileges::apply(self, oid)
     }
 
