@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sql::types::Numeric;
+use types::Numeric;
 
 fn check(number: &Numeric) {
     let mut stored = Vec::new();

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sql::types::{
+use types::{
     BuiltinCatalog, FormatSettings, PlainContext, SqlType, binary_input, binary_output, builtin_types, output_string,
 };
 

@@ -3,7 +3,7 @@
 
 use schema::row::{Datum, PhysicalType};
 use libfuzzer_sys::fuzz_target;
-use sql::types::{BuiltinCatalog, FormatSettings, StorageKind, builtin_types, output_string, physical_type};
+use types::{BuiltinCatalog, FormatSettings, StorageKind, builtin_types, output_string, physical_type};
 
 fuzz_target!(|bytes: &[u8]| {
     let [kind, rest @ ..] = bytes else { return };

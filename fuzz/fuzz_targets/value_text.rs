@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sql::types::text_io::is_reg_type;
-use sql::types::{
+use types::text_io::is_reg_type;
+use types::{
     BuiltinCatalog, FormatSettings, PlainContext, SqlType, binary_output, builtin_types, element_type, input, oids,
     output_string,
 };

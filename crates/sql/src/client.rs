@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use base::{Error, Lsn, Oid, Result};
 use engine::DelayPolicy;
 
-use crate::types::{self, CatalogLookup, FormatSettings, SqlType, Value};
+use types::{CatalogLookup, FormatSettings, SqlType, Value};
 
 /// How a value is written on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -24,4 +24,6 @@ pub mod session_defaults;
 mod sql_function;
 mod statistics;
 pub mod tree;
-pub mod types;
+
+/// The values and types that statements take and give: programs that embed SQL need no other crate.
+pub use types;

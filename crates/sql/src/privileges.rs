@@ -392,7 +392,7 @@ impl DefaultAcl {
             Kind::Schema => "schemas",
             Kind::Function | Kind::Database | Kind::Language => "functions",
         };
-        let quoted = crate::types::reg_types::quote_identifier;
+        let quoted = types::reg_types::quote_identifier;
         let role = catalog.role(self.role).map_or_else(|| self.role.to_string(), |role| role.name.clone());
         let mut text = format!("default privileges on new {of} belonging to role {}", quoted(&role));
         if let Some(schema) = catalog.schema(self.schema) {
@@ -460,7 +460,7 @@ pub fn subjects_of_role(catalog: &Catalog, role: Oid) -> Vec<Oid> {
 /// As lists are shown: `{postgres=arwdDxt/postgres,=r/postgres}`.
 pub fn shown(catalog: &Catalog, acl: &Acl) -> Vec<String> {
     let name = |oid: Oid| match catalog.role(oid) {
-        Some(role) => crate::types::reg_types::quote_identifier(&role.name),
+        Some(role) => types::reg_types::quote_identifier(&role.name),
         None if oid == Oid::INVALID => String::new(),
         None => oid.to_string(),
     };

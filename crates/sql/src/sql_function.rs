@@ -18,7 +18,7 @@ use crate::planner::routine::{
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
 use crate::tree::{ParsedStatement, Statement};
-use crate::types::{
+use types::{
     self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
     type_shape,
 };

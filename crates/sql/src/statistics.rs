@@ -9,7 +9,7 @@ use sync::Work;
 
 use crate::planner::{ColumnStatistics, TableStatistics};
 use crate::session::SessionState;
-use crate::types::{StorageKind, Value};
+use types::{StorageKind, Value};
 
 /// Rows in a sample: enough for a hundred parts of equal size, as PostgreSQL reckons.
 const SAMPLE_ROWS: usize = 30_000;

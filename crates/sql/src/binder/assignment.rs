@@ -7,8 +7,8 @@ use base::{Error, Result, sqlstate};
 use super::Binder;
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
 use crate::tree::{self, ExprKind as Tree, Indirection, InsertColumn, Location};
-use crate::types::assign;
-use crate::types::{self, CallTypes, CastContext, FunctionDef, SqlType, Value, oids};
+use types::assign;
+use types::{CallTypes, CastContext, FunctionDef, SqlType, Value, oids};
 
 /// Where the new value comes from.
 pub(super) enum Source<'t> {

@@ -16,8 +16,8 @@ use crate::plan::bound::{
 use crate::plan::{Assignment, CursorName, Expr, ExprKind, Target};
 use crate::privileges::Privileges;
 use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
-use crate::types::functions::session::NEXT_VALUE_OF_IDENTITY;
-use crate::types::{self, SqlType, TypeKind, oids};
+use types::functions::session::NEXT_VALUE_OF_IDENTITY;
+use types::{SqlType, TypeKind, oids};
 
 impl Binder<'_, '_> {
     pub(super) fn insert(&mut self, insert: &tree::Insert) -> Result<Query> {

@@ -5,7 +5,7 @@ use base::{Error, Oid, Result, sqlstate};
 use super::Binder;
 use crate::plan::{CastExpr, Expr, ExprKind};
 use crate::tree::Location;
-use crate::types::{self, Cast, CastContext, SqlType, TypeKind, Value, oids};
+use types::{Cast, CastContext, SqlType, TypeKind, Value, oids};
 
 impl Binder<'_, '_> {
     /// `expr` as `target`, if there is a way in this context.

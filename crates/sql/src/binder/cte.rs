@@ -8,7 +8,7 @@ use super::scope::{CteState, VisibleCte};
 use crate::plan::bound::{Change, Cte, FromItem, Query, RelationKind};
 use crate::plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
 use crate::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
-use crate::types::{self, SqlType};
+use types::SqlType;
 
 impl Binder<'_, '_> {
     /// Binds WITH into the innermost scope, where its names become visible one after the other.

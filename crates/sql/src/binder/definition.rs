@@ -9,7 +9,7 @@ use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
 use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, Name, TypeName};
-use crate::types::{CastContext, SqlType};
+use types::{CastContext, SqlType};
 
 /// What an expression of a definition is for.
 #[derive(Debug, Clone, Copy)]
@@ -204,7 +204,7 @@ impl Binder<'_, '_> {
             }
             DefinitionUse::AlterType { column, sql_type, is_using } => {
                 self.coerce_or(bound, sql_type, CastContext::Assignment, location, |binder, _| {
-                    let wanted = crate::types::format_type(binder.context.lookup, sql_type);
+                    let wanted = types::format_type(binder.context.lookup, sql_type);
                     if is_using {
                         let bare = binder.type_name(sql_type.oid);
                         let message = format!(
@@ -214,7 +214,7 @@ impl Binder<'_, '_> {
                             .hint("You might need to add an explicit cast.");
                     }
                     let bare = binder.type_name(sql_type.oid);
-                    let quoted = crate::types::reg_types::quote_identifier(column);
+                    let quoted = types::reg_types::quote_identifier(column);
                     Error::new(
                         sqlstate::DATATYPE_MISMATCH,
                         format!("column \"{column}\" cannot be cast automatically to type {bare}"),

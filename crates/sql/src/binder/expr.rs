@@ -10,7 +10,7 @@ use super::scope::JoinWithDots;
 use crate::plan::bound::{Query, Relation, RelationKind};
 use crate::plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue, Variable};
 use crate::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
-use crate::types::{self, CastContext, RecordShape, SmolStr, SqlType, Value, oids};
+use types::{CastContext, RecordShape, SmolStr, SqlType, Value, oids};
 
 impl Binder<'_, '_> {
     /// Binds an expression; literals and parameters may stay `unknown`.

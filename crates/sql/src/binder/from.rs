@@ -13,7 +13,7 @@ use crate::plan::user_types::is_composite_type;
 use crate::plan::{Expr, ExprKind, JoinKind, NEW_ROWS, OLD_ROWS, SetCall};
 use crate::privileges::Privileges;
 use crate::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, TableReference};
-use crate::types::{self, CatalogLookup, SqlType, oids};
+use types::{CatalogLookup, SqlType, oids};
 
 /// An item and the names it brings.
 type Named = (FromItem, Vec<NamedItem>);
@@ -536,14 +536,14 @@ impl Binder<'_, '_> {
             call.columns = columns.iter().map(|column| column.sql_type).collect();
             call.composite = true;
             if let crate::plan::FunctionTarget::Builtin(function) = &call.function
-                && crate::types::takes_definitions(function)
+                && types::takes_definitions(function)
             {
                 // The function needs the names and types; it gets them as a row of NULLs.
                 let fields: Vec<_> = columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();
-                let nulls = vec![crate::types::Value::Null; fields.len()];
-                let shape = std::sync::Arc::new(crate::types::RecordShape { type_oid: oids::RECORD, fields });
-                let row = crate::types::RecordValue { shape, fields: nulls };
-                let row = crate::types::Value::Record(std::sync::Arc::new(row));
+                let nulls = vec![types::Value::Null; fields.len()];
+                let shape = std::sync::Arc::new(types::RecordShape { type_oid: oids::RECORD, fields });
+                let row = types::RecordValue { shape, fields: nulls };
+                let row = types::Value::Record(std::sync::Arc::new(row));
                 call.arguments.push(crate::plan::Expr::constant(row, SqlType::new(oids::RECORD)));
                 call.types.arguments.push(SqlType::new(oids::RECORD));
             }

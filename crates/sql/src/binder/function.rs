@@ -11,7 +11,7 @@ use crate::plan::bound;
 use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SortKey};
 use crate::privileges;
 use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
-use crate::types::{
+use types::{
     self, AggregateDef, ArgumentSource, CallTypes, Callee, FunctionDef, Implementation, RecordShape, Resolved, SqlType,
     UserFunction, WrittenArgument, oids,
 };

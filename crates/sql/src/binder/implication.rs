@@ -6,7 +6,7 @@ use base::Oid;
 
 use super::aggregate::same;
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
-use crate::types::{OperatorDef, OperatorRole, Value, comparator, oids};
+use types::{OperatorDef, OperatorRole, Value, comparator, oids};
 
 /// Longer lists are not looked through.
 const ELEMENTS_MAX: usize = 100;
@@ -261,7 +261,7 @@ fn commuted(role: OperatorRole) -> OperatorRole {
 
 /// The type whose order an operator compares by: an operator on any array takes the array's own.
 fn taken_for(declared: Oid, own: Oid) -> Oid {
-    if crate::types::is_pseudo_target(declared) { own } else { declared }
+    if types::is_pseudo_target(declared) { own } else { declared }
 }
 
 /// How the constants of two comparisons are ordered; nothing if they are of types that are not compared here.
@@ -307,7 +307,7 @@ fn integers(oid: Oid) -> bool {
 mod tests {
     use super::*;
     use crate::plan::Expr;
-    use crate::types::SqlType;
+    use types::SqlType;
 
     use OperatorRole::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
 

@@ -71,7 +71,7 @@ use crate::plan::bound::Query;
 use crate::plan::{Expr, Meaning, SystemCatalog};
 use crate::privileges::{self, Access, ColumnsUsed, Privileges};
 use crate::tree::{self, Location, Name, Statement};
-use crate::types::{CatalogLookup, EvalContext, SqlType, Value};
+use ::types::{CatalogLookup, EvalContext, SqlType, Value};
 use scope::Scope;
 
 /// Names that mean parameters: the variables of a PL/pgSQL function around the statement.

@@ -5,7 +5,7 @@ use base::{Result, sqlstate};
 use super::Binder;
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
 use crate::tree::{self, ExprKind as Tree, Location, OperatorName};
-use crate::types::{self, Cast, CastContext, OperatorDef, ResolvedOperator, SqlType, oids};
+use types::{Cast, CastContext, OperatorDef, ResolvedOperator, SqlType, oids};
 
 impl Binder<'_, '_> {
     /// An operator as written.

@@ -3,7 +3,7 @@
 use base::{Error, Oid, Result, sqlstate};
 
 use crate::tree::Location;
-use crate::types::{SqlType, oids};
+use types::{SqlType, oids};
 
 /// The types of a statement's parameters.
 #[derive(Debug, Clone, Default)]

@@ -13,7 +13,7 @@ use crate::plan::bound::{FromItem, Relation, for_each_inner_mut};
 use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
 use crate::privileges::Privileges;
 use crate::tree::{Location, Name};
-use crate::types::{self, RecordShape, SqlType, Value, oids};
+use types::{RecordShape, SqlType, Value, oids};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -609,7 +609,7 @@ impl Binder<'_, '_> {
         }
         let fields = all().map(|column| raised(column.expr.clone(), level, location)).collect::<Vec<_>>();
         let type_oid = if item.table == Oid::INVALID { self.row_type(item, index) } else { item.table };
-        let shape = crate::types::RecordShape {
+        let shape = types::RecordShape {
             type_oid,
             fields: all().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
         };

@@ -12,7 +12,7 @@ use crate::parser::parse_expression;
 use crate::plan::bound::{Column, Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{CteId, Expr, ExprKind, FieldAccess, OutputColumn, Variable};
 use crate::tree::{self, CommonTableExpression, Location, Name, QueryBody};
-use crate::types::{SqlType, oids};
+use types::{SqlType, oids};
 
 /// What the clauses add.
 pub(super) struct Added {

@@ -10,7 +10,7 @@ use super::volatility::is_volatile;
 use crate::plan::bound::{Column, Distinct, FromItem, OrderItem, Query, Relation, RelationKind, TargetEntry};
 use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, GroupItem, Name, QueryBody, Select, SortBy, Target};
-use crate::types::{SqlType, oids};
+use types::{SqlType, oids};
 
 impl Binder<'_, '_> {
     /// A statement's own query.

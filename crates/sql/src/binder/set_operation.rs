@@ -7,7 +7,7 @@ use super::scope::Place;
 use crate::plan::bound::{Column, OrderItem, Query, Relation, RelationKind, SetOperation, TargetEntry};
 use crate::plan::{Expr, OutputColumn};
 use crate::tree::{self, ExprKind as Tree, Literal, Name, QueryBody, SetOperator, SortBy};
-use crate::types::{SqlType, oids};
+use types::{SqlType, oids};
 
 /// An operand: the operation and its columns.
 struct Operand {

@@ -7,7 +7,7 @@ use super::operator::{call_of, is_hashable_equality};
 use crate::plan::bound::Query;
 use crate::plan::{Expr, ExprKind, Quantifier, Subquery, SubqueryBody, SubqueryKind};
 use crate::tree::{self, Location};
-use crate::types::{self, SqlType};
+use types::SqlType;
 
 impl Binder<'_, '_> {
     /// A subquery as an operand.

@@ -13,7 +13,7 @@ use crate::plan::bound::{Column, Relation, RelationKind};
 use crate::plan::user_types::{composite_named, is_composite_type};
 use crate::plan::{Expr, ExprKind, IndexExpressions, TableExpressions, VirtualTable};
 use crate::tree::{self, Location, Name, QualifiedName};
-use crate::types::SqlType;
+use types::SqlType;
 
 /// What a table's name was found to be.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use crate::plan::{Expr, ExprKind, OutputColumn, SortKey};
 use crate::tree::{
     self, ExprKind as Tree, Indirection, Literal, Name, SessionFunction, SortBy, SortDirection, SubqueryKind, Target,
 };
-use crate::types::SqlType;
+use types::SqlType;
 
 impl Binder<'_, '_> {
     /// A select or RETURNING list.
@@ -199,8 +199,8 @@ impl Binder<'_, '_> {
 
     /// 42883 if values of the type have no order.
     pub(super) fn require_ordering(&mut self, sql_type: SqlType, location: i32) -> Result<()> {
-        let base = crate::types::base_type(self.context.lookup, sql_type);
-        if crate::types::comparator(base.oid).is_some() || self.orders_by_parts(base.oid) {
+        let base = types::base_type(self.context.lookup, sql_type);
+        if types::comparator(base.oid).is_some() || self.orders_by_parts(base.oid) {
             return Ok(());
         }
         let found = self.type_name(sql_type.oid);

@@ -12,7 +12,7 @@ use crate::plan::{
     builtin_trigger_function,
 };
 use crate::tree::{self, Name};
-use crate::types::{RecordShape, SqlType, Value};
+use types::{RecordShape, SqlType, Value};
 
 /// How many rows a statement is thought to change, for the plans of what reads them.
 const TRANSITION_ROWS: f64 = 100.0;

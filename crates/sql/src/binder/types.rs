@@ -6,7 +6,7 @@ use super::Binder;
 use super::scope::JoinWithDots;
 use crate::privileges::Privileges;
 use crate::tree::{Expr, ExprKind, Literal, Location, Name, TypeName};
-use crate::types::{self, SqlType};
+use types::SqlType;
 
 impl Binder<'_, '_> {
     /// The type that a name stands for: 42704 if there is none.

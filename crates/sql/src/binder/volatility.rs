@@ -2,7 +2,7 @@
 
 use crate::plan::bound::{Cte, Query, RelationKind};
 use crate::plan::{AggregateCall, Expr, ExprKind, FunctionTarget, SetCall, Subquery, SubqueryBody};
-use crate::types::Volatility;
+use types::Volatility;
 
 /// Whether evaluating `expr` again may give something else, or has effects.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {

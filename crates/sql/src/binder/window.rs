@@ -9,7 +9,7 @@ use crate::plan::{
     Expr, ExprKind, FrameExclusion, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode, WindowTarget,
 };
 use crate::tree::{self, Location, WindowDefinition};
-use crate::types::{AggregateDef, FunctionDef, Resolved, SqlType, oids};
+use types::{AggregateDef, FunctionDef, Resolved, SqlType, oids};
 
 /// PostgreSQL's FRAMEOPTION bits.
 mod frame_option {
@@ -303,7 +303,7 @@ impl Binder<'_, '_> {
             let message = "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column";
             return Err(self.error(sqlstate::WINDOWING_ERROR, message, definition.location));
         };
-        let base = crate::types::base_type(self.context.lookup, key.expr.sql_type);
+        let base = types::base_type(self.context.lookup, key.expr.sql_type);
         Ok(match base.oid {
             oids::INT2 | oids::INT4 | oids::INT8 => SqlType::INT8,
             oids::FLOAT4 | oids::FLOAT8 => SqlType::new(oids::FLOAT8),
@@ -330,11 +330,8 @@ impl Binder<'_, '_> {
 
     /// Sets are made distinct and partitioned only by types that have an equality.
     pub(super) fn require_equality(&mut self, sql_type: SqlType, location: Location) -> Result<()> {
-        let base = crate::types::base_type(self.context.lookup, sql_type);
-        if crate::types::is_hashable(base.oid)
-            || crate::types::comparator(base.oid).is_some()
-            || self.orders_by_parts(base.oid)
-        {
+        let base = types::base_type(self.context.lookup, sql_type);
+        if types::is_hashable(base.oid) || types::comparator(base.oid).is_some() || self.orders_by_parts(base.oid) {
             return Ok(());
         }
         let found = self.type_name(sql_type.oid);

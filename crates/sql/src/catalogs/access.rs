@@ -13,7 +13,7 @@ use super::rows::{NULL, row, text_array};
 use crate::executor::Run;
 use crate::privileges;
 use crate::session_defaults;
-use crate::types::{Value, oids};
+use types::{Value, oids};
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
 pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

@@ -10,11 +10,11 @@ use super::{Equal, relations};
 use crate::commands::deparse::stored_value;
 use crate::executor::Run;
 use crate::plan::{VirtualTable, user_types};
-use crate::types::cast::{CastContext, CastMethod};
-use crate::types::collation::{COLLATIONS, Collation};
-use crate::types::context::UserTypeKind;
-use crate::types::type_table::TypeFunction;
-use crate::types::{
+use types::cast::{CastContext, CastMethod};
+use types::collation::{COLLATIONS, Collation};
+use types::context::UserTypeKind;
+use types::type_table::TypeFunction;
+use types::{
     CatalogLookup, Category, OperatorRole, SqlType, TypeDef, Value, base_type, builtin_type, builtin_types, oids,
     operators, type_functions,
 };
@@ -268,7 +268,7 @@ fn domain_row(run: &Run<'_, '_>, plain: TypeRow, base: SqlType) -> Result<TypeRo
     row.relation = Oid::INVALID;
     row.subscript = "";
     row.element = Oid::INVALID;
-    row.dimensions = i32::from(crate::types::element_type(view, base.oid).is_some() && base.oid == innermost);
+    row.dimensions = i32::from(types::element_type(view, base.oid).is_some() && base.oid == innermost);
     row.base = base;
     row.collation = user_types::collation_of(view, row.oid);
     row.functions[0] = "domain_in".to_owned();
@@ -325,7 +325,7 @@ pub fn pg_tablespace(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 /// `pg_operator`
 pub fn pg_operator(_: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let wanted = wanted_oid(equal, 0);
-    let row = |operator: &'static crate::types::OperatorDef| {
+    let row = |operator: &'static types::OperatorDef| {
         let is_equality = operator.role == OperatorRole::Equal;
         row![
             operator.oid,
@@ -463,11 +463,11 @@ const OPERATOR_FAMILIES: &[(u32, &str)] = &[
 /// The operator class by which an index sorts a type.
 pub fn operator_class(catalog: &dyn CatalogLookup, oid: Oid) -> Oid {
     let base = base_type(catalog, SqlType::new(oid)).oid;
-    let shape = crate::types::type_shape(catalog, base);
+    let shape = types::type_shape(catalog, base);
     let sorted_as = match shape.map(|shape| shape.kind) {
-        Some(crate::types::TypeKind::Array(_)) => oids::ANYARRAY,
-        Some(crate::types::TypeKind::Enum) => oids::ANYENUM,
-        Some(crate::types::TypeKind::Composite) => oids::RECORD,
+        Some(types::TypeKind::Array(_)) => oids::ANYARRAY,
+        Some(types::TypeKind::Enum) => oids::ANYENUM,
+        Some(types::TypeKind::Composite) => oids::RECORD,
         _ if base == oids::VARCHAR => oids::TEXT,
         _ => base,
     };
@@ -534,7 +534,7 @@ const FIRST_CAST: u32 = 10000;
 /// `pg_cast`
 pub fn pg_cast(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    for (cast, number) in crate::types::cast::casts().zip(FIRST_CAST..) {
+    for (cast, number) in types::cast::casts().zip(FIRST_CAST..) {
         if builtin_type(cast.source).is_none() || builtin_type(cast.target).is_none() {
             continue;
         }

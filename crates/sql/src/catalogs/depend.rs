@@ -19,8 +19,8 @@ use crate::executor::Run;
 use crate::plan::user_types;
 use crate::plan::user_types::TypeBody;
 use crate::privileges;
-use crate::types::context::UserTypeKind;
-use crate::types::{CatalogLookup, SqlType, Value, base_type};
+use types::context::UserTypeKind;
+use types::{CatalogLookup, SqlType, Value, base_type};
 
 /// An object, or a part of one: its catalog, its number, and the number of the column.
 type Address = (Oid, Oid, i32);

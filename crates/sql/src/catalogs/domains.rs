@@ -5,7 +5,7 @@ use schema::catalog::{Catalog, class};
 
 use super::rows::{NULL, letter, row};
 use crate::plan::user_types::TypeBody;
-use crate::types::Value;
+use types::Value;
 
 /// The rows of `pg_constraint` for the checks of domains.
 pub fn constraints(catalog: &Catalog) -> Vec<Vec<Value>> {

@@ -17,10 +17,8 @@ use super::rows::{NULL, row, yes_or_no};
 use crate::commands::deparse::{StoredAs, stored_expression};
 use crate::executor::Run;
 use crate::plan::VirtualTable;
-use crate::types::numeric::decode_typmod;
-use crate::types::{
-    CatalogLookup, SqlType, TypeKind, Value, base_type, builtin_type, format_type_name, oids, type_shape,
-};
+use types::numeric::decode_typmod;
+use types::{CatalogLookup, SqlType, TypeKind, Value, base_type, builtin_type, format_type_name, oids, type_shape};
 
 /// `tables`
 pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

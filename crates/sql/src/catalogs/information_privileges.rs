@@ -13,8 +13,8 @@ use crate::executor::Run;
 use crate::privileges::{
     ALL, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject, inherited_roles, stored,
 };
-use crate::types::Value;
-use crate::types::context::UserTypeKind;
+use types::Value;
+use types::context::UserTypeKind;
 
 /// Views over these, as queries.
 pub const VIEWS: &[(u32, &str, &str, &str)] = &[

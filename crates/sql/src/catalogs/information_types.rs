@@ -12,8 +12,8 @@ use crate::commands::deparse::stored_value;
 use crate::executor::Run;
 use crate::plan::user_types::{self, Described};
 use crate::privileges::Privileges;
-use crate::types::context::UserTypeKind;
-use crate::types::{SqlType, TypeKind, Value, base_type, builtin_type, format_type, format_type_name, type_shape};
+use types::context::UserTypeKind;
+use types::{SqlType, TypeKind, Value, base_type, builtin_type, format_type, format_type_name, type_shape};
 
 /// The collation `"C"`, which names have.
 const C_COLLATION: Oid = Oid(950);

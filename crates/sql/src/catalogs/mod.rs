@@ -29,8 +29,8 @@ use base::{Oid, Result};
 
 use crate::executor::Run;
 use crate::plan::{SystemCatalog, VirtualTable};
-use crate::types::Value;
 use registry::{Entry, REGISTRY};
+use types::Value;
 
 pub use builtin::{is_shared, is_view};
 pub use not_null::is_not_null;

@@ -13,7 +13,7 @@ use super::Equal;
 use super::rows::{NULL, row, text_array, wanted_name, xid};
 use crate::executor::Run;
 use crate::session::SessionInfo;
-use crate::types::{Value, datetime, oids};
+use types::{Value, datetime, oids};
 
 /// The word of `pg_settings.vartype`.
 fn kind_name(kind: &Kind) -> &'static str {

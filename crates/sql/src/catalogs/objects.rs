@@ -13,7 +13,7 @@ use super::rows::{NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_ar
 use crate::executor::Run;
 use crate::plan::user_types;
 use crate::privileges::{self, Acl, Subject};
-use crate::types::{self, Implementation, Value, aggregates, functions, oids, type_functions};
+use types::{Implementation, Value, aggregates, functions, oids, type_functions};
 
 /// Schemas by number, those among them that have no descriptor.
 pub fn schemas(catalog: &Catalog) -> Vec<(Oid, String, Oid)> {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::executor::Run;
 use crate::plan::{SystemCatalog, VirtualColumn, VirtualTable};
-use crate::types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named, oids};
+use types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named, oids};
 
 /// What makes the rows of a table.
 pub type Rows = fn(&mut Run<'_, '_>, Equal<'_>) -> Result<Vec<Vec<Value>>>;

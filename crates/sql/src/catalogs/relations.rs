@@ -21,7 +21,7 @@ use crate::parser::{if_readable, parse_expression};
 use crate::plan::VirtualTable;
 use crate::privileges::ColumnAcls;
 use crate::session::planning::Environment;
-use crate::types::{SqlType, TypeDef, Value, builtin_type, oids};
+use types::{SqlType, TypeDef, Value, builtin_type, oids};
 
 /// A row of `pg_class`.
 enum Relation {
@@ -354,8 +354,8 @@ impl<'r> AttributeRow<'r> {
         let or_none = |value: Option<char>| Value::Char(value.map_or(0, |letter| letter as u8));
         // How many dimensions were declared: one, as more are not kept. The columns of a query, and those of a domain over arrays, declare none.
         let is_array = !self.is_of_query
-            && crate::types::element_type(&run.catalog, self.sql_type.oid).is_some()
-            && crate::types::base_type(&run.catalog, self.sql_type).oid == self.sql_type.oid
+            && types::element_type(&run.catalog, self.sql_type.oid).is_some()
+            && types::base_type(&run.catalog, self.sql_type).oid == self.sql_type.oid
             && !matches!(self.sql_type.oid, oids::INT2VECTOR | oids::OIDVECTOR);
         row![
             self.relation,
@@ -399,13 +399,9 @@ struct TypeShape {
 
 impl TypeShape {
     fn of(run: &Run<'_, '_>, oid: Oid) -> TypeShape {
-        let base = crate::types::base_type(&run.catalog, SqlType::new(oid)).oid;
-        let is_enum = || {
-            matches!(
-                crate::types::type_shape(&run.catalog, base).map(|shape| shape.kind),
-                Some(crate::types::TypeKind::Enum)
-            )
-        };
+        let base = types::base_type(&run.catalog, SqlType::new(oid)).oid;
+        let is_enum =
+            || matches!(types::type_shape(&run.catalog, base).map(|shape| shape.kind), Some(types::TypeKind::Enum));
         let collation = crate::plan::user_types::collation_of(&run.catalog, oid);
         match builtin_type(base) {
             Some(def) => TypeShape { collation, ..TypeShape::of_builtin(def) },
@@ -823,8 +819,8 @@ pub fn pg_constraint(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<
 }
 
 fn equality_operator(run: &Run<'_, '_>, type_oid: Oid) -> Value {
-    let base = crate::types::base_type(&run.catalog, SqlType::new(type_oid)).oid;
-    let operator = crate::types::ordering_operator(base, crate::types::OperatorRole::Equal);
+    let base = types::base_type(&run.catalog, SqlType::new(type_oid)).oid;
+    let operator = types::ordering_operator(base, types::OperatorRole::Equal);
     Value::oid(operator.map_or(Oid::INVALID, |operator| operator.oid))
 }
 

@@ -3,7 +3,7 @@
 use base::Oid;
 
 use super::Equal;
-use crate::types::{ArrayValue, Value, oids};
+use types::{ArrayValue, Value, oids};
 
 /// The tablespace everything is in.
 pub const TABLESPACE_OID: Oid = Oid(1663);
@@ -14,7 +14,7 @@ pub const BTREE_METHOD: Oid = Oid(403);
 
 /// A row of things that are values or become some.
 macro_rules! row {
-    ($($value:expr),* $(,)?) => { vec![$(crate::types::Value::from($value)),*] };
+    ($($value:expr),* $(,)?) => { vec![$(types::Value::from($value)),*] };
 }
 pub(super) use row;
 

@@ -12,7 +12,7 @@ use super::{Equal, registry};
 use crate::executor::Run;
 use crate::plan::VirtualTable;
 use crate::privileges::Privileges;
-use crate::types::{Value, oids};
+use types::{Value, oids};
 
 /// The columns of a sequence seen as a table.
 pub const SEQUENCE_COLUMNS: &[(&str, Oid)] =

@@ -8,7 +8,7 @@ use super::monitoring::time;
 use super::rows::{NULL, Wanted, row, wanted_oid};
 use super::{Equal, relations};
 use crate::executor::Run;
-use crate::types::{Numeric, Value};
+use types::{Numeric, Value};
 
 /// `cohort_stat_ssi`: what serializable isolation has done, and whom it has sacrificed, by reason.
 pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

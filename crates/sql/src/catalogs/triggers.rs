@@ -6,7 +6,7 @@ use schema::catalog::{TriggerDef, TriggerEnabled, TriggerTiming};
 use super::rows::{NULL, int2_vector, letter, row, wanted_oid};
 use super::{Equal, relations};
 use crate::executor::Run;
-use crate::types::Value;
+use types::Value;
 
 /// `pg_trigger.tgtype`
 fn type_bits(def: &TriggerDef) -> i16 {

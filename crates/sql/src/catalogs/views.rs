@@ -13,8 +13,8 @@ use crate::commands::dependencies::ViewUse;
 use crate::executor::Run;
 use crate::planner::TableStatistics;
 use crate::privileges::{Privileges, Subject};
-use crate::types::packed::read_any;
-use crate::types::{ArrayValue, SqlType, Value, oids};
+use types::packed::read_any;
+use types::{ArrayValue, SqlType, Value, oids};
 
 /// Views that are queries: number, name, columns, and the query.
 pub const QUERIES: &[(u32, &str, &str, &str)] = &[
@@ -92,7 +92,7 @@ pub fn pg_stats(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
         }
         for (column, found) in table.columns.iter().zip(&statistics.columns) {
             let Some(found) = found.as_ref().filter(|_| !column.dropped) else { continue };
-            let element = crate::types::base_type(&run.catalog, SqlType::new(column.type_oid)).oid;
+            let element = types::base_type(&run.catalog, SqlType::new(column.type_oid)).oid;
             let unpacked = |packed: &mut dyn Iterator<Item = &Vec<u8>>| -> Result<Value> {
                 let values = packed.map(|packed| read_any(&mut packed.as_slice())).collect::<Result<Vec<_>>>()?;
                 Ok(array_of(element, values))

@@ -12,7 +12,7 @@ use super::{properties, sequence};
 use crate::binder::{DefinitionUse, expression_columns, has_whole_row};
 use crate::plan::{Expr, ExprKind};
 use crate::tree::{self, ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, DefinitionElement, Name};
-use crate::types::{self, SqlType, TypeKind, Value, Volatility, oids};
+use types::{SqlType, TypeKind, Value, Volatility, oids};
 
 /// A column, and what its definition asks for beyond its descriptor.
 pub(super) struct NewColumn {
@@ -340,9 +340,9 @@ pub(super) fn count(
     });
     match counted {
         Counted::Serial => {
-            let schema = crate::types::reg_types::quote_identifier(&ddl.view().schema_name(sequence.schema));
-            let name = crate::types::reg_types::quote_identifier(&sequence.name);
-            let literal = crate::types::reg_types::quote_literal(&format!("{schema}.{name}"));
+            let schema = types::reg_types::quote_identifier(&ddl.view().schema_name(sequence.schema));
+            let name = types::reg_types::quote_identifier(&sequence.name);
+            let literal = types::reg_types::quote_literal(&format!("{schema}.{name}"));
             table.columns[place].default = Some(format!("nextval({literal}::regclass)"));
         }
         Counted::Identity { always, .. } => {

@@ -17,7 +17,7 @@ use super::stored_query::lower_known_fields;
 use super::{column, properties, user_type};
 use crate::plan::user_types::{self, TypeBody};
 use crate::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
-use crate::types::{self, SqlType};
+use types::SqlType;
 
 /// A composite type as it is now.
 struct Composite {

@@ -17,7 +17,7 @@ use crate::plan::user_types::is_composite_type;
 use crate::plan::{CatalogView, Expr};
 use crate::privileges::Privileges;
 use crate::tree::{self, Constraint, ForeignKey, Name};
-use crate::types::{self, SqlType, oids};
+use types::{SqlType, oids};
 
 /// 42710 if the table has a constraint of this name, or a constraint trigger.
 pub(super) fn require_free_name(table: &TableDef, name: &str) -> Result<()> {

@@ -26,7 +26,7 @@ use crate::tree::{
     Constraint, ConstraintKind, CreateTable, DefinitionElement, DefinitionValue, ForeignKey, KeyConstraint, Name,
     OnCommit, QualifiedName, TableElement,
 };
-use crate::types::{self, SqlType};
+use types::SqlType;
 
 /// CREATE TABLE.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityOutput> {

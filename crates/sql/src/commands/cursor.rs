@@ -23,7 +23,7 @@ use crate::session::{
     refuse_read_only,
 };
 use crate::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, Statement, With};
-use crate::types::Value;
+use types::Value;
 
 /// FETCH ALL. PL/pgSQL writes it as this count.
 const ALL: i64 = i32::MAX as i64;

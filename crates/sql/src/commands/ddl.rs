@@ -25,7 +25,7 @@ use crate::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, new_run};
 use crate::tree::{self, Location, Name, QualifiedName, RoleName, Statement, TablePersistence, TypeName};
-use crate::types::{SqlType, Volatility};
+use types::{SqlType, Volatility};
 
 /// The lock on an object whose description or privileges change.
 pub(super) const CHANGE_LOCK: LockMode = LockMode::ShareUpdateExclusive;
@@ -150,9 +150,9 @@ impl<'a> Ddl<'a> {
         }
         self.state.changed_catalog.set(true);
         let oid = object.oid();
-        let before = crate::types::composite_shape(&self.view(), oid);
+        let before = types::composite_shape(&self.view(), oid);
         self.engine().replace_object(object)?;
-        if before != crate::types::composite_shape(&self.view(), oid) {
+        if before != types::composite_shape(&self.view(), oid) {
             self.state.row_type_changes.borrow_mut().push(oid);
         }
         Ok(())
@@ -392,7 +392,7 @@ impl<'a> Ddl<'a> {
         let catalog = self.catalog();
         match Subject::find(&catalog, oid).filter(|subject| subject.kind == Kind::Type) {
             Some(subject) if !subject.privileges_of(&catalog, self.owner()).contains(Privileges::USAGE) => {
-                let shown = crate::types::format_type_name(&self.view(), oid);
+                let shown = types::format_type_name(&self.view(), oid);
                 let message = format!("permission denied for type {shown}");
                 Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
             }

@@ -14,7 +14,6 @@ use super::rename::kind_words;
 use super::sequence;
 use crate::session::UtilityOutput;
 use crate::tree::{Drop, ObjectKind, ObjectName};
-use crate::types;
 
 /// DROP.
 pub(super) fn drop(ddl: &mut Ddl<'_>, drop: &Drop) -> Result<UtilityOutput> {

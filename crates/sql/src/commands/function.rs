@@ -22,7 +22,7 @@ use crate::tree::{
     AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name,
     ObjectKind, ObjectName, ParameterMode, TypeName,
 };
-use crate::types::{self, CallTypes, SqlType, TypeKind, Value, oids};
+use types::{CallTypes, SqlType, TypeKind, Value, oids};
 
 /// CREATE FUNCTION and CREATE PROCEDURE.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<UtilityOutput> {

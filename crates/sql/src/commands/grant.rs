@@ -14,8 +14,8 @@ use crate::plan::user_types::is_composite_type;
 use crate::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::UtilityOutput;
 use crate::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};
-use crate::types::context::UserTypeKind;
-use crate::types::{CatalogLookup, resolve_type_name};
+use types::context::UserTypeKind;
+use types::{CatalogLookup, resolve_type_name};
 
 /// GRANT and REVOKE.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &Grant) -> Result<UtilityOutput> {

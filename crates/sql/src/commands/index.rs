@@ -18,7 +18,7 @@ use crate::plan::Expr;
 use crate::plan::user_types::is_composite_type;
 use crate::session::UtilityOutput;
 use crate::tree::{CreateIndex, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget};
-use crate::types::{self, SqlType, StorageKind, TypeKind, Volatility};
+use types::{SqlType, StorageKind, TypeKind, Volatility};
 
 /// The most columns an index may have.
 const COLUMNS_MAX: usize = 32;

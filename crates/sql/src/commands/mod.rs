@@ -65,7 +65,7 @@ use crate::binder::VariableNames;
 use crate::client::{Client, Severity};
 use crate::session::{Nested, Planned, SessionState, SqlSession, UtilityOutput};
 use crate::tree::{self, QualifiedName, Statement};
-use crate::types::{SqlType, Value};
+use types::{SqlType, Value};
 
 /// Runs a utility statement.
 ///

@@ -261,9 +261,9 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
 }
 
 fn of_type(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
-    let oid = crate::types::reg_types::parse_reg(&ddl.view(), &name.to_string(), crate::types::oids::REGTYPE);
+    let oid = types::reg_types::parse_reg(&ddl.view(), &name.to_string(), types::oids::REGTYPE);
     let Ok(oid) = oid else { return Ok(()) };
-    require_owner_as(ddl, Oid(oid), format!("type {}", crate::types::format_type_name(&ddl.view(), Oid(oid))))
+    require_owner_as(ddl, Oid(oid), format!("type {}", types::format_type_name(&ddl.view(), Oid(oid))))
 }
 
 /// Where attributes change, a composite type is a relation, and messages call it a table.

@@ -8,7 +8,7 @@ use crate::parser::character_position;
 use crate::session::SessionState;
 use crate::session::planning::Environment;
 use crate::tree::{ExprKind, FunctionCall, Statement};
-use crate::types::SqlType;
+use types::SqlType;
 
 /// The parameters' types, `declared` being those that are given; none where a statement has none.
 ///

@@ -11,7 +11,7 @@ use crate::parser::character_position;
 use crate::session::planning::Environment;
 use crate::session::{Planned, Portal, Prepared, Progress, SessionState, SqlSession, UtilityOutput, new_run};
 use crate::tree::{Execute, ParsedStatement, Prepare, Statement};
-use crate::types::{self, SqlType, Value};
+use types::{SqlType, Value};
 
 /// PREPARE.
 pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {

@@ -12,7 +12,7 @@ use crate::catalogs::builtin::{self, OperatorClass};
 use crate::client::Severity;
 use crate::plan::{Expr, user_types};
 use crate::tree::{ColumnDefinition, IndexElement, QualifiedName, ReplicaIdentityOf};
-use crate::types::{self, SqlType, builtin_type, collation};
+use types::{SqlType, builtin_type, collation};
 
 /// The most that ANALYZE can be asked to keep of a column.
 const STATISTICS_MAX: i32 = 10_000;

@@ -16,8 +16,8 @@ use super::user_type::users_of_type;
 use crate::plan::bound::for_each_inner_mut;
 use crate::plan::user_types::element_of_array;
 use crate::plan::{CatalogView, Expr, ExprKind};
-use crate::types::context::UserTypeKind;
-use crate::types::{CatalogLookup, RecordShape, SqlType, Value};
+use types::context::UserTypeKind;
+use types::{CatalogLookup, RecordShape, SqlType, Value};
 
 /// What happens to the columns of a row type.
 #[derive(Debug, Clone)]

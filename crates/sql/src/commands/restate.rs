@@ -17,7 +17,7 @@ use super::user_type::ValueOf;
 use crate::plan::bound::for_each_inner_mut;
 use crate::plan::user_types::TypeBody;
 use crate::plan::{Expr, ExprKind, bound};
-use crate::types::SqlType;
+use types::SqlType;
 
 /// Bound expressions and queries whose texts will be written again.
 pub(super) struct Restatement {

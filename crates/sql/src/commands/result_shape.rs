@@ -8,7 +8,7 @@ use super::prepared::prepared;
 use crate::plan::OutputColumn;
 use crate::session::{Planned, SessionState};
 use crate::tree::Statement;
-use crate::types::SqlType;
+use types::SqlType;
 
 /// The shape of a statement's result.
 pub struct ResultShape {

@@ -15,7 +15,7 @@ use super::ddl::Ddl;
 use super::{index, validate};
 use crate::executor::Run;
 use crate::plan::CatalogView;
-use crate::types::{RowColumns, StorageKind, Value};
+use types::{RowColumns, StorageKind, Value};
 
 /// Rows stored at a time.
 const BATCH_ROWS: usize = 64;

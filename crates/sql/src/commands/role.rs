@@ -15,8 +15,8 @@ use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
 use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
-use crate::types::datetime;
 use crate::{password, session_defaults};
+use types::datetime;
 
 /// CREATE ROLE, USER, GROUP.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {

@@ -36,7 +36,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
     // What is made within it finds it first.
     let state = ddl.state;
     let path = crate::session::settings::show(state, "search_path")?;
-    let path = format!("{}, {path}", crate::types::reg_types::quote_identifier(&name));
+    let path = format!("{}, {path}", types::reg_types::quote_identifier(&name));
     state.settings.borrow_mut().push_level();
     let local = base::settings::Change::Local;
     let made = crate::session::settings::set(state, "search_path", &path, local, ddl.client)

@@ -10,7 +10,7 @@ use crate::session::UtilityOutput;
 use crate::tree::{
     AlterSequence, CreateSequence, DefinitionElement, DefinitionValue, Name, QualifiedName, TablePersistence,
 };
-use crate::types::{self, oids};
+use types::oids;
 
 /// What the options of a sequence say beyond its descriptor.
 #[derive(Debug, Default)]

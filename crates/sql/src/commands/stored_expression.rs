@@ -13,7 +13,7 @@ use crate::binder::DefinitionUse;
 use crate::parser::if_readable;
 use crate::plan::Expr;
 use crate::plan::user_types::TypeBody;
-use crate::types::SqlType;
+use types::SqlType;
 
 /// Where an expression is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

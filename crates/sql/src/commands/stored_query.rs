@@ -24,7 +24,7 @@ use crate::parser::{if_readable, parse_stored_query};
 use crate::plan::{CatalogView, Expr, bound};
 use crate::session::planning::Environment;
 use crate::tree::{Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
-use crate::types::{self, SqlType};
+use types::SqlType;
 
 /// A query with what its names stand for.
 pub(super) struct StoredQuery {

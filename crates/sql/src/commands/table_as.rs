@@ -17,8 +17,8 @@ use crate::binder::{self, Parameters};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, UtilityOutput};
 use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
-use crate::types::reg_types::quote_identifier;
-use crate::types::{SqlType, Value};
+use types::reg_types::quote_identifier;
+use types::{SqlType, Value};
 
 /// CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW.
 pub(super) fn create(

@@ -21,8 +21,8 @@ use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
 use crate::tree::{CreateTrigger, WhichTriggers};
-use crate::types::reg_types::quote_identifier;
-use crate::types::{SqlType, oids};
+use types::reg_types::quote_identifier;
+use types::{SqlType, oids};
 
 /// CREATE TRIGGER.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<UtilityOutput> {

@@ -25,7 +25,7 @@ use crate::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
     ObjectKind, ObjectName, QualifiedName,
 };
-use crate::types::{self, Category, SqlType, Value, builtin_type_named};
+use types::{Category, SqlType, Value, builtin_type_named};
 
 /// Between the positions of two labels of a new enum: so many times a half can be found for one between them.
 const LABEL_DISTANCE: i64 = 1 << 16;

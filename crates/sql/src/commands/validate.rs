@@ -8,7 +8,7 @@ use schema::catalog::TableDef;
 use super::ddl::Ddl;
 use crate::executor::{RowDecoder, Run, evaluate};
 use crate::plan::Expr;
-use crate::types::{StorageKind, Value};
+use types::{StorageKind, Value};
 
 /// Calls `visit` with the full row of each row of a table that nobody else changes now.
 pub(super) fn for_each_row<'p>(

@@ -6,7 +6,7 @@ use base::{Error, Oid, Result, sqlstate};
 use crate::client::{Client, Severity};
 use crate::session::{SessionState, SqlSession, UtilityOutput, set_modes, settings as session_settings};
 use crate::tree::{Discard, QualifiedName, SetAction, SettingValue, TransactionModes, VariableSet};
-use crate::types::Value;
+use types::Value;
 
 /// SET and RESET.
 pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
@@ -133,7 +133,7 @@ pub(super) fn value_text(name: &str, values: &[SettingValue]) -> Result<String> 
         return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
     }
     let text = |value: &SettingValue| match value {
-        SettingValue::String(text) if is_path => crate::types::reg_types::quote_identifier(text),
+        SettingValue::String(text) if is_path => types::reg_types::quote_identifier(text),
         SettingValue::Interval(text, _) if id == Some(Id::Timezone) => hours_of(text).unwrap_or_else(|| text.clone()),
         SettingValue::String(text) | SettingValue::Number(text) => text.clone(),
         SettingValue::Integer(number) => number.to_string(),

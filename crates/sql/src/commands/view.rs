@@ -23,7 +23,6 @@ use crate::plan::OutputColumn;
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
 use crate::tree::{CreateView, CteStatement, Query, Statement, TablePersistence};
-use crate::types;
 
 /// CREATE VIEW.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOutput> {

@@ -11,7 +11,7 @@ use super::row_set::{Row, RowEquality, RowSet, Rows};
 use super::sort::{RowOrder, RowSorter, sort_keys_of};
 use super::spill::sort_memory_bytes;
 use crate::plan::{AggregateCall, Expr, ExprKind, SortKey, WindowCall};
-use crate::types::{AggregateDef, AggregateState, Hypothetical, Value, check_share};
+use types::{AggregateDef, AggregateState, Hypothetical, Value, check_share};
 
 /// One aggregate call over the rows of one group.
 pub(super) struct Accumulator<'p> {

@@ -12,7 +12,7 @@ use super::row_set::{RowEquality, RowMap};
 use super::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, AggregateCall};
-use crate::types::Value;
+use types::Value;
 
 /// One row per group.
 pub struct AggregateRows<'p> {

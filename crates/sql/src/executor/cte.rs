@@ -11,7 +11,7 @@ use super::set_operation::equality_of;
 use super::spill::{RowStore, SeenRows, StoreReader, StoreScan, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Cte, CteId, Expr};
-use crate::types::Value;
+use types::Value;
 
 /// A common table expression of a running statement. Its rows are made when they are first asked for, and kept.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use super::scan::ScanBase;
 use super::{Operator, Run};
 use crate::plan::{self, CursorName};
 use crate::session::query_plan;
-use crate::types::Value;
+use types::Value;
 
 /// The row a cursor stands on, its newest version; none if it is gone.
 pub struct CurrentOfRow<'p> {

@@ -5,7 +5,7 @@ use base::Result;
 use super::measure::Effort;
 use super::{BoxOperator, Operator, Run};
 use crate::parser::no_stack;
-use crate::types::Value;
+use types::Value;
 
 /// The rows of a deep plan.
 pub struct DeepRows<'p> {

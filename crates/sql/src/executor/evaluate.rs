@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::operand::{binary, operand, truth};
 use super::{Run, check_depth, subquery};
 use crate::plan::{Call, CaseWhen, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue};
-use crate::types::{
+use types::{
     self, ArrayValue, CallTypes, Comparator, Dimension, EvalContext, Implementation, RecordValue, SqlType, Value,
 };
 

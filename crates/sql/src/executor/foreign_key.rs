@@ -23,8 +23,8 @@ use crate::client::Client;
 use crate::plan::CatalogView;
 use crate::plpgsql::CallPlace;
 use crate::session::{Nested, SessionState};
-use crate::types::reg_types::quote_identifier;
-use crate::types::{self, SqlType, StorageKind, Value};
+use types::reg_types::quote_identifier;
+use types::{SqlType, StorageKind, Value};
 
 /// The foreign keys that changes of one table's rows touch.
 #[derive(Default)]

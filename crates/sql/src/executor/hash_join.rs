@@ -11,7 +11,7 @@ use super::row_set::{RowEquality, Rows};
 use super::spill::{DEPTH_MAX, KeySlots, PARTITIONS, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Call, Expr, ExprKind, JoinKind};
-use crate::types::Value;
+use types::Value;
 
 /// See the module.
 pub struct HashJoinRows<'p> {

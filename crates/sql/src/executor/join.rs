@@ -8,7 +8,7 @@ use super::evaluate::{evaluate, is_true};
 use super::spill::{RowStore, StoreScan, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, JoinKind};
-use crate::types::Value;
+use types::Value;
 
 /// For each left row, the right side is run again.
 pub struct NestedLoopRows<'p> {

@@ -14,7 +14,7 @@ use super::{Run, evaluate::is_true};
 use crate::commands::deparse::index_column;
 use crate::parser::if_readable;
 use crate::plan::{IndexExpressions, TableExpressions};
-use crate::types::{self, SqlType, StorageKind, Value};
+use types::{SqlType, StorageKind, Value};
 
 /// Makes the keys of one table's rows during one statement.
 pub struct TableKeys<'k, 'a, 'p> {

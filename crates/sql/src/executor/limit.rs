@@ -6,7 +6,7 @@ use super::evaluate::evaluate;
 use super::row_set::{Row, RowEquality};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::Expr;
-use crate::types::Value;
+use types::Value;
 
 /// The first rows after an offset.
 pub struct Limit<'p> {

@@ -13,7 +13,7 @@ use super::recheck::{Recheck, Rechecked};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Command, Node, Plan, RowLock, StatementKind};
 use crate::session::read_only_transaction;
-use crate::types::Value;
+use types::Value;
 
 /// What PostgreSQL says of a lock that can't be had: by the table's name, and a deleted row is an updated one.
 #[cold]

@@ -10,7 +10,7 @@ use sync::Mutex;
 
 use super::{BoxOperator, Operator, Run};
 use crate::plan::Plan;
-use crate::types::Value;
+use types::Value;
 
 /// What one node did, over all its loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

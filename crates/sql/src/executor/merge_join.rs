@@ -9,7 +9,7 @@ use super::evaluate::{comparator_of, evaluate, is_true};
 use super::spill::{RowStore, StoreReader, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, Expr, JoinKind};
-use crate::types::{Comparator, Value};
+use types::{Comparator, Value};
 
 /// See the module.
 pub struct MergeJoinRows<'p> {

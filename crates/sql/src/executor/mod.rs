@@ -61,11 +61,11 @@ use crate::client::{Client, Severity};
 use crate::plan::{CatalogView, NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
 use crate::planner::domain;
 use crate::session::SessionState;
-use crate::types::random::RandomState;
-use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
 use cte::CteState;
 pub use cte::run_changes_of_ctes;
 use subquery::SubqueryState;
+use types::random::RandomState;
+use types::{CatalogLookup, EvalContext, FormatSettings, Value};
 
 /// One node of a running plan.
 ///

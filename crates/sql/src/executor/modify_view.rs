@@ -11,7 +11,7 @@ use super::trigger::Captures;
 use super::{BoxOperator, Operator, Run};
 use crate::plan;
 use crate::plan::{Event, TableTriggers};
-use crate::types::Value;
+use types::Value;
 
 /// A view's rows, handed to its triggers.
 pub struct ViewRows<'p> {

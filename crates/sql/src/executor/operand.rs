@@ -9,7 +9,7 @@ use base::Result;
 
 use super::evaluate::{Evaluator, evaluate};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
-use crate::types::{self, OperatorRole, Value, oids};
+use types::{OperatorRole, Value, oids};
 
 /// An operand: where it lies, or computed.
 pub(super) enum Operand<'v> {

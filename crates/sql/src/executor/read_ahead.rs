@@ -24,8 +24,8 @@ use super::evaluate::{Evaluator, is_true};
 use super::row_decoder::RowDecoder;
 use crate::plan::{CatalogView, Expr, ExprKind, FunctionTarget};
 use crate::session::{SessionState, Shareable};
-use crate::types::random::RandomState;
-use crate::types::{CatalogLookup, EvalContext, FormatSettings, Implementation, Value, Volatility};
+use types::random::RandomState;
+use types::{CatalogLookup, EvalContext, FormatSettings, Implementation, Value, Volatility};
 
 /// Blocks of a piece: some hundred microseconds of work.
 const PIECE_BLOCKS: u32 = 32;

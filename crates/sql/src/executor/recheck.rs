@@ -10,7 +10,7 @@ use super::evaluate::{evaluate, is_true};
 use super::row_decoder::RowDecoder;
 use super::{Locals, Replacement, Run, build};
 use crate::plan::{self, Plan, ScanId, ScanSlots};
-use crate::types::Value;
+use types::Value;
 
 /// How one statement tries again.
 pub struct Recheck<'p> {

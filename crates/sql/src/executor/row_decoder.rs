@@ -9,7 +9,7 @@ use schema::row::{Datum, RowValues};
 use smallvec::SmallVec;
 
 use crate::plan::ScanColumn;
-use crate::types::{CatalogLookup, StorageKind, Value};
+use types::{CatalogLookup, StorageKind, Value};
 
 /// Reads the wanted columns of stored rows into slots.
 pub struct RowDecoder {

@@ -6,7 +6,7 @@ use base::{Error, Oid, Result, sqlstate};
 use hashbrown::HashTable;
 
 use super::Run;
-use crate::types::{self, BuiltinCatalog, Comparator, SqlType, Value, oids};
+use types::{BuiltinCatalog, Comparator, SqlType, Value, oids};
 
 /// A row kept in memory.
 pub type Row = Box<[Value]>;

@@ -15,7 +15,7 @@ use super::row_decoder::RowDecoder;
 use super::row_set::type_of;
 use super::{BoxOperator, Operator, Replacement, Run};
 use crate::plan::{self, Expr, ExprKind, KeyPart, ScanColumn, ScanId};
-use crate::types::{CatalogLookup, StorageKind, Value};
+use types::{CatalogLookup, StorageKind, Value};
 
 /// One row of expressions.
 pub struct ResultRow<'p> {

@@ -8,7 +8,7 @@ use super::row_set::{Row, RowEquality, RowMap};
 use super::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{Expr, SetOperator};
-use crate::types::{self, SqlType, Value, oids};
+use types::{SqlType, Value, oids};
 
 /// The rows of all inputs, one after the other.
 pub struct Append<'p> {

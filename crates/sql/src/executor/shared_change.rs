@@ -14,7 +14,7 @@ use sync::Mutex;
 use super::{RowStore, Run};
 use crate::plan::Event;
 use crate::session::SessionState;
-use crate::types::RecordValue;
+use types::RecordValue;
 
 /// One kind of change of one table, by a statement and the actions that follow from it.
 pub struct SharedChange {

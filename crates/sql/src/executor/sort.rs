@@ -16,7 +16,7 @@ use super::sort_key::{Packer, Prefix};
 use super::spill::{KeySlots, SpillReader, SpillWriter, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{ExprKind, SortKey};
-use crate::types::{Comparator, Value};
+use types::{Comparator, Value};
 
 /// How rows of keys compare.
 pub(super) struct RowOrder(Vec<KeyOrder>);

@@ -2,8 +2,8 @@
 
 use super::Run;
 use crate::plan::SortKey;
-use crate::types::numeric::Numeric;
-use crate::types::{self, Value, oids, without_padding};
+use types::numeric::Numeric;
+use types::{Value, oids, without_padding};
 
 /// 128 bits, the first of them first.
 pub(super) type Prefix = (u64, u64);

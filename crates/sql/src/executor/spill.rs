@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use super::row_set::{RowEquality, Rows};
 use super::{BoxOperator, Run};
 use crate::session::{Instance, SessionState};
-use crate::types::packed::{Packed, read_any, write_any};
-use crate::types::{RecordShape, RecordValue, Value};
+use types::packed::{Packed, read_any, write_any};
+use types::{RecordShape, RecordValue, Value};
 
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 32 << 10;

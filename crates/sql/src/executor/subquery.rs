@@ -10,7 +10,7 @@ use super::row_set::{Row, RowEquality, RowSet};
 use super::spill::{RowStore, StoreReader, hash_memory_bytes, sort_memory_bytes};
 use super::{BoxOperator, Run, build_to_run};
 use crate::plan::{Expr, Quantifier, Subquery, SubqueryBody, SubqueryKind};
-use crate::types::{self, SqlType, Value};
+use types::{SqlType, Value};
 
 /// A subquery of a running statement.
 pub struct SubqueryState<'p> {

@@ -16,7 +16,7 @@ use super::shared_change::{Captured, EndMark, SharedChange};
 use crate::plan::{Event, PlannedTrigger, SUPPRESS_REDUNDANT_UPDATES, TableTriggers};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
-use crate::types::{RecordValue, Value};
+use types::{RecordValue, Value};
 
 /// What triggers need to be kept of a statement's changes, by event; `None` where none wants anything.
 #[derive(Default)]
@@ -99,7 +99,7 @@ impl TableTriggers {
     /// The full row that a trigger returned, its values cast where their types differ.
     fn full_row(&self, record: &RecordValue, function: &FunctionDef, run: &mut Run<'_, '_>) -> Result<Vec<Value>> {
         let pairs = record.shape.fields.iter().zip(&self.shape.fields).enumerate();
-        let name = |oid| crate::types::format_type_name(&run.catalog, oid);
+        let name = |oid| types::format_type_name(&run.catalog, oid);
         let mut wrong = pairs.filter(|(_, ((_, given), (_, wanted)))| given.oid != wanted.oid).map(|(number, pair)| {
             let ((_, given), (_, wanted)) = pair;
             format!(

@@ -11,7 +11,7 @@ use super::spill::{RowStore, StoreReader, sort_memory_bytes};
 use super::window_frame::{Frame, Offsets, frame, offsets};
 use super::{BoxOperator, Operator, Run};
 use crate::plan::{self, WindowCall, WindowTarget};
-use crate::types::{AggregateDef, Value, WindowFunction};
+use types::{AggregateDef, Value, WindowFunction};
 
 /// Window functions over partitions of a sorted input. A partition's rows are kept, in a file if they are many; the
 /// functions' values are computed as the rows are given.
@@ -191,7 +191,7 @@ impl<'p> Operator<'p> for WindowRows<'p> {
                     let value = match &state.call.function {
                         WindowTarget::Aggregate(aggregate) => state.aggregate(aggregate, partition, at, run)?,
                         WindowTarget::Window(function) => {
-                            let crate::types::Implementation::Window(kind) = function.implementation else {
+                            let types::Implementation::Window(kind) = function.implementation else {
                                 return Err(Error::internal(format!("{} is no window function", function.name)));
                             };
                             state.window(kind, partition, at, run)?

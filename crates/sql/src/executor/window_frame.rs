@@ -10,9 +10,9 @@ use super::spill::StoreReader;
 use super::window::Partition;
 use crate::binder;
 use crate::plan::{Expr, FrameExclusion, WindowCall, WindowFrameBound, WindowFrameMode};
-use crate::types::compare::compare_values;
-use crate::types::datetime::arithmetic;
-use crate::types::{EvalContext, Value};
+use types::compare::compare_values;
+use types::datetime::arithmetic;
+use types::{EvalContext, Value};
 
 /// A frame: rows from one place up to another, some of them left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ fn is_negative(offset: &Value) -> bool {
         Value::Int8(value) => *value < 0,
         Value::Float8(value) => value.is_nan() || *value < 0.0,
         Value::Numeric(value) => value.is_nan() || value.signum() < 0,
-        Value::Interval(interval) => crate::types::compare::interval_span(interval) < 0,
+        Value::Interval(interval) => types::compare::interval_span(interval) < 0,
         _ => false,
     }
 }
@@ -267,7 +267,7 @@ fn shift(
     let beyond = if subtract { Ordering::Less } else { Ordering::Greater };
     // Infinity less infinity takes in every number there is; NaN, which sorts behind all of them, is none.
     let everything = |infinity: Value| if takes_less { Ok(infinity) } else { Err(Ordering::Less) };
-    let signed = |interval: &crate::types::Interval| {
+    let signed = |interval: &types::Interval| {
         if subtract { arithmetic::negate(interval) } else { Ok(*interval) }
     };
     Ok(match (comparable(value), offset) {

@@ -21,7 +21,7 @@
 
 use std::ops::Range;
 
-use crate::types::{Numeric, SmolStr, SqlType, Value, is_immutable_function, oids};
+use types::{Numeric, SmolStr, SqlType, Value, is_immutable_function, oids};
 
 /// A constant lifted out of a statement.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,7 +13,7 @@ use super::{
     VirtualTable, WindowFrame,
 };
 use crate::tree::Name;
-use crate::types::SqlType;
+use types::SqlType;
 
 /// A bound SELECT, or the part of a change that finds its rows.
 #[derive(Debug, Clone, Default)]

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use base::Oid;
 use schema::catalog::{ArgumentDef, ArgumentMode, BOOTSTRAP_ROLE, FunctionDef, PG_CATALOG_SCHEMA, Parallel};
 
-use crate::types;
-
 /// A built-in function in the form of those that users make, without a name.
 pub fn function_as_stored(oid: Oid, inputs: &[Oid], result: Oid, returns_set: bool) -> FunctionDef {
     let argument =

@@ -10,9 +10,9 @@ use schema::catalog::{
 use super::user_types::{self, composite_fields, composite_named};
 use super::{SystemCatalog, VirtualTable};
 use crate::privileges::{ActingRole, Privileges, Subject};
-use crate::types::context::{CatalogLookup, RegKind, UserFunction, UserFunctions, UserType};
-use crate::types::reg_types::quote_identifier;
-use crate::types::{Value, builtin_type, type_functions, type_named};
+use types::context::{CatalogLookup, RegKind, UserFunction, UserFunctions, UserType};
+use types::reg_types::quote_identifier;
+use types::{Value, builtin_type, type_functions, type_named};
 
 /// What a view is given by the floors above it.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use schema::catalog::FunctionDef as StoredFunction;
 use super::bound::Query;
 use super::{Plan, SortKey};
 use crate::tree::Name;
-use crate::types::{self, AggregateDef, CallTypes, FunctionDef, OperatorDef, RecordShape, SqlType, Value};
+use types::{AggregateDef, CallTypes, FunctionDef, OperatorDef, RecordShape, SqlType, Value};
 
 /// An expression and the type of its value.
 #[derive(Debug, Clone)]

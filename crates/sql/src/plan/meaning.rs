@@ -7,7 +7,7 @@ use base::Oid;
 use schema::catalog::{Catalog, Object, SchemaDef};
 
 use crate::tree::{Location, Name};
-use crate::types::{RecordShape, SqlType, Value, oids};
+use types::{RecordShape, SqlType, Value, oids};
 
 /// The objects that type names and literals of a statement's text stand for, where users may rename them. A statement that is kept is planned again
 /// after each change of the catalog, but its text is only read again after changes of the relations and functions that it uses. Otherwise its

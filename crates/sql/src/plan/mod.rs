@@ -62,7 +62,7 @@ pub use trigger::{Event, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
 
 use crate::privileges::Access;
 use crate::tree::{self, Name};
-use crate::types::SqlType;
+use types::SqlType;
 
 /// A planned statement: immutable, shared by all sessions that run the same text.
 #[derive(Debug)]

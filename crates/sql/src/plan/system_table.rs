@@ -6,7 +6,7 @@ use base::Oid;
 use schema::catalog::SequenceDef;
 
 use crate::tree::Name;
-use crate::types::SqlType;
+use types::SqlType;
 
 /// What the binder needs to know of a table computed by the server.
 #[derive(Debug, Clone)]

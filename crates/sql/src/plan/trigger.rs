@@ -6,7 +6,7 @@ use base::Oid;
 use schema::catalog::{FunctionDef, TableDef, TriggerDef};
 
 use super::{Expr, VirtualTable};
-use crate::types::RecordShape;
+use types::RecordShape;
 
 /// A kind of change of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::{DISABLED_COST, Planner};
 use crate::binder::{self, implies};
 use crate::plan::bound::RelationKind;
 use crate::plan::{CastExpr, Expr, ExprKind, KeyPart, TableExpressions, Variable};
-use crate::types::{self, Cast, CastContext, OperatorRole, SqlType, Value, oids};
+use types::{Cast, CastContext, OperatorRole, SqlType, Value, oids};
 
 /// A table of up to half a megabyte is taken to be in memory.
 const SMALL_TABLE_PAGES: f64 = 64.0;

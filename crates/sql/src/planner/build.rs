@@ -19,7 +19,7 @@ use crate::plan::{
     CurrentOf, CursorName, Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind,
     MergeJoin, NestedLoop, Node, Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
 };
-use crate::types::{SqlType, Value};
+use types::{SqlType, Value};
 
 /// What building a query's FROM needs and finds out.
 pub(super) struct Builder<'q> {

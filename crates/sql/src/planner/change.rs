@@ -16,7 +16,7 @@ use crate::plan::{
     self, Assignment, ConflictUpdate, Delete, Expr, ExprKind, Insert, Node, Plan, ScanColumn, Target, Update,
     ViewChange,
 };
-use crate::types::{SqlType, Value};
+use types::{SqlType, Value};
 
 impl Planner<'_, '_> {
     /// UPDATE or DELETE of the rows that a query finds.

@@ -11,7 +11,7 @@ use super::lower::Layout;
 use super::{COMPUTED_RELATION, Planner, node};
 use crate::binder;
 use crate::plan::{Expr, ExprKind, Node, Plan, Variable};
-use crate::types::SqlType;
+use types::SqlType;
 
 /// Expressions, and the columns that hold their values.
 #[derive(Default)]

@@ -14,8 +14,8 @@ use crate::plan::user_types::{TypeBody, by_oid};
 use crate::plan::{CatalogView, Expr, ExprKind, Meaning};
 use crate::privileges::Access;
 use crate::tree::Name;
-use crate::types::random::RandomState;
-use crate::types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, Value, format_type_name};
+use types::random::RandomState;
+use types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, Value, format_type_name};
 
 /// `VALUE` in a domain's check.
 struct ValueName(SqlType);

@@ -12,10 +12,8 @@ pub(super) use crate::binder::is_volatile;
 use crate::parser::is_interruption;
 use crate::parser::{STACK_RESERVE_BYTES, too_deep};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
-use crate::types::random::RandomState;
-use crate::types::{
-    self, ArrayValue, CatalogLookup, EvalContext, FormatSettings, Implementation, SqlType, Value, Volatility,
-};
+use types::random::RandomState;
+use types::{self, ArrayValue, CatalogLookup, EvalContext, FormatSettings, Implementation, SqlType, Value, Volatility};
 
 /// Replaces calls of immutable functions on constants by their results, and simplifies AND, OR, NOT, CASE and COALESCE.
 ///

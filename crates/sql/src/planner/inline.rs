@@ -18,7 +18,7 @@ use crate::plan::bound::{Distinct, FromItem, Query, Relation, RelationKind, Targ
 use crate::plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, Meaning, SetCall, Variable, bound};
 use crate::privileges::Access;
 use crate::tree::{Name, Statement};
-use crate::types::{self, Cast, CastContext, SqlType, Value, oids};
+use types::{Cast, CastContext, SqlType, Value, oids};
 
 /// An argument that is used more often than once may cost as much as this many calls of built-in functions.
 const REPEATED_COST_MAX: u32 = 10;

@@ -8,7 +8,7 @@ use super::selectivity::{Relations, conjunction};
 use super::{DISABLED_COST, Planner};
 use crate::plan::bound::{Query, RelationKind, for_each_inner};
 use crate::plan::{Expr, ExprKind, JoinKind};
-use crate::types::{OperatorRole, SqlType, oids};
+use types::{OperatorRole, SqlType, oids};
 
 /// Where there are fewer rows on a side, and hashing is allowed, nobody looks for a merge join.
 const MERGED_ROWS_MIN: f64 = 10_000.0;
@@ -764,7 +764,7 @@ fn merge_keys(condition: &Expr, left: RelationSet, right: RelationSet) -> Option
     let is_padded = |oid| oid == oids::BPCHAR;
     let has_order = |argument: &Expr| {
         let own = argument.sql_type.oid;
-        is_padded(own) == is_padded(operator.left) && crate::types::comparator(own).is_some()
+        is_padded(own) == is_padded(operator.left) && types::comparator(own).is_some()
     };
     if operator.left != operator.right || !call.arguments.iter().all(has_order) {
         return None;
@@ -780,7 +780,7 @@ pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet)
     let integers = |oid| matches!(oid, oids::INT2 | oids::INT4 | oids::INT8);
     let alike = operator.left == operator.right || (integers(operator.left) && integers(operator.right));
     // An operator on arrays or enums takes any of them.
-    let is_polymorphic = crate::types::is_pseudo_target(operator.left) && operator.left != oids::RECORD;
+    let is_polymorphic = types::is_pseudo_target(operator.left) && operator.left != oids::RECORD;
     let hashable = if is_polymorphic {
         a.sql_type.oid == b.sql_type.oid && is_hashable(a.sql_type.oid)
     } else {

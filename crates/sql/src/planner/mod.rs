@@ -61,7 +61,7 @@ use crate::plan::{
     self, Command, CteId, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable, bound,
 };
 use crate::tree::{self, Name};
-use crate::types::SqlType;
+use types::SqlType;
 
 /// Binds and plans a parsed statement; a utility statement is handed through.
 ///
@@ -206,7 +206,7 @@ fn add_places(query: &mut bound::Query) -> RowPlaces {
     if !is_made_of_rows {
         return places;
     }
-    let sql_type = SqlType::new(crate::types::oids::TID);
+    let sql_type = SqlType::new(types::oids::TID);
     let name = Name::new_static("ctid");
     for (number, relation) in query.relations.iter_mut().enumerate() {
         let number = number as u32;
@@ -262,7 +262,7 @@ fn utility_columns(statement: &tree::Statement) -> Vec<OutputColumn> {
             });
             let mut columns = text("QUERY PLAN");
             if is_json {
-                columns[0].sql_type = SqlType::new(crate::types::oids::JSON);
+                columns[0].sql_type = SqlType::new(types::oids::JSON);
             }
             columns
         }

@@ -1,7 +1,7 @@
 //! NOT of a condition is its opposite, where there is one: indexes, selectivity and implication know comparisons, and not NOT.
 
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
-use crate::types::{self, FunctionDef, OperatorDef, SqlType, Value, oids};
+use types::{FunctionDef, OperatorDef, SqlType, Value, oids};
 
 /// The opposite of a condition; NOT of it where it has none.
 pub(super) fn negated(condition: Expr) -> Expr {

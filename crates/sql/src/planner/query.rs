@@ -14,7 +14,7 @@ use super::{DISABLED_COST, Frame, Planner, node};
 use crate::plan::bound;
 use crate::plan::bound::{Change, Cte, Distinct, Query, RelationKind};
 use crate::plan::{self, AggregateCall, Expr, ExprKind, Node, Plan, RecursiveUnion, SubqueryBody, SubqueryKind};
-use crate::types::{SqlType, Value};
+use types::{SqlType, Value};
 
 impl Planner<'_, '_> {
     /// The plan of a query in a frame of its own; its slots are the query's output columns.

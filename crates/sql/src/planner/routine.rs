@@ -7,8 +7,8 @@ use schema::catalog::FunctionDef;
 
 use crate::binder::{VariableConflict, VariableNames};
 use crate::tree::{ExprKind, Name, QueryBody, Statement};
-use crate::types::function_def::CallTypes;
-use crate::types::{self, Cast, CastContext, CatalogLookup, RecordShape, SqlType, is_polymorphic, oids};
+use types::function_def::CallTypes;
+use types::{Cast, CastContext, CatalogLookup, RecordShape, SqlType, is_polymorphic, oids};
 
 /// A function with polymorphic arguments as it is for one call: they have the types of what is passed.
 pub fn concrete(

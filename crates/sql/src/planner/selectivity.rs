@@ -6,7 +6,7 @@ use super::fold::is_volatile;
 use super::statistics::TableStatistics;
 use crate::plan::bound::{Query, RelationKind};
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified};
-use crate::types::{OperatorRole, Value};
+use types::{OperatorRole, Value};
 
 /// PostgreSQL's guesses where nothing is known.
 const DEFAULT_EQUAL: f64 = 0.005;

@@ -8,7 +8,7 @@ use super::{Planner, node};
 use crate::plan::bound::{Query, Relation, RelationKind, SetOperation};
 use crate::plan::{Expr, Node, Plan, SetOperator, SortKey};
 use crate::tree;
-use crate::types::SqlType;
+use types::SqlType;
 
 impl Planner<'_, '_> {
     pub(super) fn set_operation(&mut self, mut query: Query) -> Result<Plan> {

@@ -3,9 +3,9 @@
 use schema::catalog::TableDef;
 use serde::{Deserialize, Serialize};
 
-use crate::types::Value;
-use crate::types::compare_values;
-use crate::types::packed::{Packed, read_any, write_any};
+use types::Value;
+use types::compare_values;
+use types::packed::{Packed, read_any, write_any};
 
 /// Statistics of a table, as stored in its descriptor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::fold::{fold, is_volatile};
 use super::query::collect_aggregates;
 use crate::plan::bound::{Distinct, Query};
 use crate::plan::{Expr, ExprKind};
-use crate::types::Value;
+use types::Value;
 
 impl Planner<'_, '_> {
     /// Takes the select list, its order and its groups out of a query of which only the existence of rows matters. Queries whose

@@ -16,7 +16,7 @@ use crate::plan::{
     Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanColumn, ScanId, ScanSlots,
     SetCall, SetItem, SortKey, Variable, Window, WindowCall, WindowFrameBound,
 };
-use crate::types::{SqlType, Value};
+use types::{SqlType, Value};
 
 impl Planner<'_, '_> {
     /// The plan of a query above the rows of its FROM and WHERE.

@@ -5,7 +5,7 @@ use super::flatten::{Group, Unit, relations_of};
 use super::selectivity::Relations;
 use crate::plan::bound::{Query, RelationKind};
 use crate::plan::{Call, Expr, ExprKind, Variable};
-use crate::types::OperatorRole;
+use types::OperatorRole;
 
 impl Planner<'_, '_> {
     /// Notes whether values could change what is estimated of a query, or which of its conditions are left.

@@ -3,7 +3,7 @@
 use schema::catalog::Volatility as StoredVolatility;
 
 use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
-use crate::types::{Volatility, has_immutable_output};
+use types::{Volatility, has_immutable_output};
 
 /// The least constant of all that the expression calls.
 pub(crate) fn volatility(expr: &Expr) -> Volatility {

@@ -8,7 +8,7 @@ use super::frame::Frame;
 use super::tree::{Expression, find_label, find_variable};
 use crate::executor::{Due, Locals, Run, evaluate, run_pending_checks};
 use crate::tree::{ExprKind, FunctionCall, Name, Statement};
-use crate::types::{self, CallTypes, SqlType, Value, oids};
+use types::{CallTypes, SqlType, Value, oids};
 
 /// Runs a CALL.
 ///

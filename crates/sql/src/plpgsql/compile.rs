@@ -11,8 +11,8 @@ use super::tree::{Function, RowType, VariableKind};
 use super::types_of::Declared;
 use crate::plan::CatalogView;
 use crate::plan::user_types::element_of_array;
-use crate::types::reg_types::quote_identifier;
-use crate::types::{self, CatalogLookup, RecordShape, SqlType, oids};
+use types::reg_types::quote_identifier;
+use types::{CatalogLookup, RecordShape, SqlType, oids};
 
 /// Compiles a stored function.
 ///

@@ -17,7 +17,7 @@ use crate::commands::{Cursor, Given};
 use crate::executor::{Run, StoreReader};
 use crate::session::Opening;
 use crate::tree::{Fetch, FetchDirection, Name};
-use crate::types::{self, SqlType, Value};
+use types::{SqlType, Value};
 
 /// A cursor's arguments, with the parameters they name.
 type Arguments = [(Option<String>, Expression)];

@@ -16,7 +16,7 @@ use crate::executor::{self, Due, Run};
 use crate::plan::StatementKind;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
 use crate::tree::{ParsedStatement, Statement};
-use crate::types::{SqlType, Value, oids};
+use types::{SqlType, Value, oids};
 
 /// Opens a cursor over a text made at run time, as [`open_statement`](super::expression::open_statement) does.
 ///

@@ -8,8 +8,8 @@ use super::expression::evaluate;
 use super::frame::{Frame, cast};
 use super::tree::{Expression, Step, Subscript, VariableKind};
 use crate::executor::Run;
-use crate::types::functions::assign;
-use crate::types::{ArrayValue, Dimension, RecordValue, SqlType, Value, copy_of_values, oids};
+use types::functions::assign;
+use types::{ArrayValue, Dimension, RecordValue, SqlType, Value, copy_of_values, oids};
 
 /// Replaces one element or slice of the array in a variable, where it is, or the part of the element that `steps` lead to. A value
 /// that can't be changed there is given back changed, with its type, for the variable to be assigned.
@@ -28,20 +28,20 @@ pub fn assign_element(
     if !steps.is_empty() {
         let way = Way { name: frame.function.variables[target].name.clone(), value, sql_type };
         let changed = way.with_element(current, array_type, (subscripts, steps), frame, run)?;
-        return Ok(Some((changed, crate::types::base_type(&run.catalog, array_type))));
+        return Ok(Some((changed, types::base_type(&run.catalog, array_type))));
     }
-    if crate::types::base_type(&run.catalog, array_type).oid == oids::JSONB {
+    if types::base_type(&run.catalog, array_type).oid == oids::JSONB {
         let changed = with_json_part(current, subscripts, value, sql_type, frame, run)?;
         return Ok(Some((changed, array_type)));
     }
     // An array that somebody else has, too, is copied when it is changed.
     drop(current);
     let declared_type = array_type;
-    let array_type = crate::types::base_type(&run.catalog, declared_type);
+    let array_type = types::base_type(&run.catalog, declared_type);
     let is_domain = array_type.oid != declared_type.oid;
-    let Some(element) = crate::types::element_type(&run.catalog, array_type.oid) else {
+    let Some(element) = types::element_type(&run.catalog, array_type.oid) else {
         let array_type = declared_type;
-        let shown = crate::types::format_type_name(&run.catalog, array_type.oid);
+        let shown = types::format_type_name(&run.catalog, array_type.oid);
         let message = format!("cannot subscript type {shown} because it does not support subscripting");
         return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
     };
@@ -126,7 +126,7 @@ impl Way {
             Step::Part(subscripts) => self.with_element(current, own_type, (subscripts, rest), frame, run)?,
         };
         // A domain's checks see the whole value.
-        cast(changed, crate::types::base_type(&run.catalog, own_type), own_type, run)
+        cast(changed, types::base_type(&run.catalog, own_type), own_type, run)
     }
 
     fn with_field(
@@ -141,9 +141,9 @@ impl Way {
             let message = format!("cannot assign to field \"{field}\" of column \"{}\" because {why}", self.name);
             Error::new(state, message)
         };
-        let shown = crate::types::format_type_name(&run.catalog, own_type.oid);
-        let base = crate::types::base_type(&run.catalog, own_type);
-        let Some(shape) = crate::types::composite_shape(&run.catalog, base.oid) else {
+        let shown = types::format_type_name(&run.catalog, own_type.oid);
+        let base = types::base_type(&run.catalog, own_type);
+        let Some(shape) = types::composite_shape(&run.catalog, base.oid) else {
             let why = format!("its type {shown} is not a composite type");
             return Err(refused(sqlstate::DATATYPE_MISMATCH, &why));
         };
@@ -168,15 +168,15 @@ impl Way {
         frame: &Frame<'_>,
         run: &mut Run<'_, '_>,
     ) -> Result<Value> {
-        if subscripts.len() > crate::types::MAX_DIMENSIONS {
-            return Err(crate::types::too_many_dimensions(subscripts.len()));
+        if subscripts.len() > types::MAX_DIMENSIONS {
+            return Err(types::too_many_dimensions(subscripts.len()));
         }
-        let array_type = crate::types::base_type(&run.catalog, own_type);
+        let array_type = types::base_type(&run.catalog, own_type);
         if array_type.oid == oids::JSONB && rest.is_empty() {
             return with_json_part(current, subscripts, self.value.clone(), self.sql_type, frame, run);
         }
-        let Some(element) = crate::types::element_type(&run.catalog, array_type.oid) else {
-            let shown = crate::types::format_type_name(&run.catalog, own_type.oid);
+        let Some(element) = types::element_type(&run.catalog, array_type.oid) else {
+            let shown = types::format_type_name(&run.catalog, own_type.oid);
             let message = format!("cannot subscript type {shown} because it does not support subscripting");
             return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
         };
@@ -325,7 +325,7 @@ pub fn slices(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::oids;
+    use types::oids;
 
     #[test]
     fn an_array_grows_both_ways_and_is_filled_with_nulls() {

@@ -19,8 +19,8 @@ use crate::plan::{Command, Meaning, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
 use crate::session::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
 use crate::tree::{Name, ParsedStatement, Statement};
-use crate::types::context::UserTypeKind;
-use crate::types::{CatalogLookup, SqlType, Value};
+use types::context::UserTypeKind;
+use types::{CatalogLookup, SqlType, Value};
 
 /// The names that a function's variables have in its statements.
 struct Names<'f> {

@@ -9,7 +9,7 @@ use super::row_types::{ChangedTypes, fields_as_type_is_now, has_types_of};
 use super::tree::{Function, RowType, Variable, VariableKind};
 use crate::executor::{RowStore, Run};
 use crate::plan::VirtualTable;
-use crate::types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
+use types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// See the module.
 pub struct Frame<'f> {
@@ -101,8 +101,8 @@ impl<'f> Frame<'f> {
         let VariableKind::Field { record: outer, field: inner } = &self.function.variables[record].kind else {
             return self.field_type(record, field).unwrap_or(SqlType::UNKNOWN);
         };
-        let row_type = crate::types::base_type(&run.catalog, self.type_within(*outer, inner, run));
-        let shape = crate::types::composite_shape(&run.catalog, row_type.oid);
+        let row_type = types::base_type(&run.catalog, self.type_within(*outer, inner, run));
+        let shape = types::composite_shape(&run.catalog, row_type.oid);
         let found = shape.and_then(|shape| shape.fields.iter().find(|(own, _)| own == field).map(|(_, own)| *own));
         found.unwrap_or(SqlType::UNKNOWN)
     }
@@ -294,8 +294,8 @@ impl<'f> Frame<'f> {
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
         let row_type = self.type_within(within.0, within.1, run);
-        let base = crate::types::base_type(&run.catalog, row_type);
-        let declared = crate::types::composite_shape(&run.catalog, base.oid);
+        let base = types::base_type(&run.catalog, row_type);
+        let declared = types::composite_shape(&run.catalog, base.oid);
         let mut changed = match (self.field(within.0, within.1)?, declared) {
             // A row that was stored does not know the names of its fields.
             (Value::Record(current), Some(shape)) if current.fields.len() == shape.fields.len() => {
@@ -304,7 +304,7 @@ impl<'f> Frame<'f> {
             (Value::Record(current), _) => (*current).clone(),
             (_, Some(shape)) => RecordValue { fields: vec![Value::Null; shape.fields.len()], shape },
             (_, None) => {
-                let shown = crate::types::format_type_name(&run.catalog, row_type.oid);
+                let shown = types::format_type_name(&run.catalog, row_type.oid);
                 let message = format!(
                     "cannot assign to field \"{field}\" of column \"{}\" because its type {shown} is not a composite type",
                     within.1
@@ -437,21 +437,20 @@ pub fn cast(value: Value, source: SqlType, target: SqlType, run: &mut Run<'_, '_
         return Ok(value);
     }
     if value.is_null() && source.oid != target.oid {
-        return crate::types::null_input(run, target);
+        return types::null_input(run, target);
     }
     if source.oid == oids::RECORD
         && let Value::Record(record) = &value
-        && crate::types::composite_shape(&run.catalog, crate::types::base_type(&run.catalog, target).oid).is_some()
+        && types::composite_shape(&run.catalog, types::base_type(&run.catalog, target).oid).is_some()
     {
         // A row without a name becomes one with a name by its text.
-        let text =
-            crate::types::output_string(&Value::Record(Arc::clone(record)), source.oid, &run.format, &run.catalog)?;
-        return crate::types::input(run, &text, target);
+        let text = types::output_string(&Value::Record(Arc::clone(record)), source.oid, &run.format, &run.catalog)?;
+        return types::input(run, &text, target);
     }
     if let Some(found) = Cast::find(&run.catalog, source, target, CastContext::Assignment) {
         return if found.is_noop() { Ok(value) } else { found.apply(run, value) };
     }
-    let text = Value::text(&crate::types::output_string(&value, source.oid, &run.format, &run.catalog)?);
+    let text = Value::text(&types::output_string(&value, source.oid, &run.format, &run.catalog)?);
     let found = Cast::explicit(&run.catalog, SqlType::UNKNOWN, target)?;
     if found.is_noop() { Ok(text) } else { found.apply(run, text) }
 }

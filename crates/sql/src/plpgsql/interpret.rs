@@ -18,7 +18,7 @@ use crate::plan::CatalogView;
 use crate::plan::StatementKind as SqlKind;
 use crate::session::Planned;
 use crate::tree::Statement as SqlStatement;
-use crate::types::{self, RecordShape, RecordValue, SqlType, Value, oids};
+use types::{RecordShape, RecordValue, SqlType, Value, oids};
 
 /// What becomes of the statements behind one.
 pub enum Flow {

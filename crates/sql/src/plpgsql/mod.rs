@@ -30,13 +30,13 @@ use crate::executor::{RowStore, Run, StoreReader};
 use crate::plan::CatalogView;
 use crate::planner::routine::concrete;
 use crate::session::SessionState;
-use crate::types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 pub use expression::{CallPlace, outer_context};
 use frame::Frame;
 pub use frame::cast;
 use interpret::{Flow, leaving, outputs, run_block};
 use tree::{Function, VariableKind};
 pub use trigger::{TriggerCall, call_trigger};
+use types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 
 /// A function a session has compiled, with the definition it was compiled from.
 pub struct Compiled {

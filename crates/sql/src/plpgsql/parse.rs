@@ -12,7 +12,7 @@ use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, Sta
 use super::types_of::Declared;
 use crate::parser::{STACK_RESERVE_BYTES, is_name, tokens, too_deep};
 use crate::plan::CatalogView;
-use crate::types::{SqlType, oids};
+use types::{SqlType, oids};
 
 /// What is known so far of the body that is read.
 pub struct Parser<'a> {

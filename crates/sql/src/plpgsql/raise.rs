@@ -11,7 +11,7 @@ use super::interpret::{PLACED, parameter_values};
 use super::tree::Raise;
 use crate::client::Severity;
 use crate::executor::Run;
-use crate::types::{self, SqlType, Value};
+use types::{SqlType, Value};
 
 /// RAISE.
 ///

@@ -8,7 +8,7 @@ use super::tree::{
     find_label, find_variable,
 };
 use crate::parser::is_name;
-use crate::types::{SqlType, oids};
+use types::{SqlType, oids};
 
 /// How assignments and INTO name what they fill.
 pub trait Targets {

@@ -10,7 +10,7 @@ use crate::binder::VariableConflict;
 use crate::plan::Meaning;
 use crate::session::Planned;
 use crate::tree::Name;
-use crate::types::{RecordShape, SqlType, Value};
+use types::{RecordShape, SqlType, Value};
 
 /// A compiled function body.
 pub struct Function {

@@ -13,7 +13,7 @@ use super::parse::Parser;
 use super::tree::VariableKind;
 use crate::executor::{Captured, Run};
 use crate::plan::VirtualTable;
-use crate::types::{ArrayValue, RecordShape, RecordValue, SqlType, Value, oids};
+use types::{ArrayValue, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// What a trigger function is told.
 pub struct TriggerCall<'a> {

@@ -8,7 +8,7 @@ use schema::catalog::TableDef;
 use super::compile::kind_of;
 use super::parse::{Parser, folded};
 use super::tree::{RowType, VariableKind, find_variable};
-use crate::types::{self, RecordShape, SqlType};
+use types::{RecordShape, SqlType};
 
 /// See the module.
 pub trait Declared {

@@ -7,7 +7,7 @@ use base::Oid;
 use schema::catalog::READ_ALL_STATS_ROLE;
 
 use super::{Kind, Privileges};
-use crate::types::{self, Authority, Implementation};
+use types::{Authority, Implementation};
 
 /// Tables and views that not all roles may read: number, description, and the roles that may read it besides superusers. As in
 /// PostgreSQL 15.

@@ -3,7 +3,7 @@
 use engine::{Database, PagedStoreStatistics, TransactionStatistics, WalStatistics};
 use sync::Mutex;
 
-use crate::types::datetime::clock_micros;
+use types::datetime::clock_micros;
 
 /// What the counters said when they were last set back.
 pub(crate) struct Counted {

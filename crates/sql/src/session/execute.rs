@@ -15,7 +15,7 @@ use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, RowStore, Run, StoreReader};
 use crate::plan::{Command, Statement, StatementKind};
 use crate::tree;
-use crate::types::{SqlType, Value};
+use types::{SqlType, Value};
 
 /// What a utility statement has to say.
 #[derive(Default)]

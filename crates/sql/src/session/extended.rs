@@ -9,7 +9,7 @@ use super::query_string::ParsedText;
 use super::{Block, Planned, Portal, Prepared, Progress, SqlSession, input_plain, planning, prepared};
 use crate::client::{Client, Formats};
 use crate::tree;
-use crate::types::{self, SqlType, Value};
+use types::{SqlType, Value};
 
 /// The client's values for the parameters of a statement.
 pub struct BindInput<'a> {

@@ -25,7 +25,7 @@ use super::{SqlSession, settings};
 use crate::password;
 use crate::privileges::{Privileges, Subject, is_member};
 use crate::session_defaults;
-use crate::types::datetime;
+use types::datetime;
 
 /// The database every connection is to.
 const DATABASE: &str = "postgres";

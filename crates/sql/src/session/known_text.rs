@@ -12,7 +12,7 @@ use super::{Block, SqlSession, prepared};
 use crate::client::Client;
 use crate::parser::{Constant, if_readable};
 use crate::plan::StatementKind;
-use crate::types::{SqlType, Value, oids};
+use types::{SqlType, Value, oids};
 
 impl SqlSession {
     /// Runs a query string of one statement by a plan for its text without the constants. False if there can be none, or if the catalog
@@ -95,7 +95,7 @@ impl SqlSession {
                     Some(value) => value,
                     None => {
                         let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
-                        let read = crate::types::input(&mut environment.eval_context(), text, *sql_type);
+                        let read = types::input(&mut environment.eval_context(), text, *sql_type);
                         let Some(value) = if_readable(read)? else { return Ok(None) };
                         value
                     }

@@ -1,6 +1,6 @@
 //! Text input that needs neither settings nor catalog: the parameters and fields that come most often.
 
-use crate::types::{SqlType, Value, oids};
+use types::{SqlType, Value, oids};
 
 /// Reads `text` as a value of `sql_type` if that is as simple as it looks; `None` says nothing about the text.
 pub fn input_plain(text: &str, sql_type: SqlType) -> Option<Value> {

@@ -17,8 +17,8 @@ use crate::parser::no_stack;
 use crate::plan::{CatalogView, Meaning, VirtualTable};
 use crate::planner::domain;
 use crate::privileges::Access;
-use crate::types::random::RandomState;
-use crate::types::{CatalogLookup, EvalContext, FormatSettings, Value};
+use types::random::RandomState;
+use types::{CatalogLookup, EvalContext, FormatSettings, Value};
 
 /// A session as the planner sees it.
 pub struct Environment<'a> {

@@ -17,7 +17,7 @@ use crate::commands::Cursor;
 use crate::executor::{self, BoxOperator, Locals, Measurements, RowStore};
 use crate::plan::{Command, Node, Plan, StatementKind};
 use crate::tree;
-use crate::types::Value;
+use types::Value;
 
 /// A running plan: operators, and what they share.
 pub struct Execution<'p> {

@@ -13,7 +13,7 @@ use super::state::SessionState;
 use crate::binder::{Parameters, PlannerSettings};
 use crate::plan::StatementKind;
 use crate::tree;
-use crate::types::{SqlType, Value, oids};
+use types::{SqlType, Value, oids};
 
 /// A prepared statement: its text, and a plan that is made anew when the catalog has changed.
 pub struct Prepared {

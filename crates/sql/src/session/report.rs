@@ -17,7 +17,7 @@ use crate::client::{Client, Severity};
 use crate::commands::{self, StatementClass, Watched};
 use crate::plan::{Command, StatementKind};
 use crate::tree::{ParsedStatement, Statement};
-use crate::types::{self, SqlType, Value};
+use types::{SqlType, Value};
 
 /// The settings of the log in the form in which statements look at them.
 #[derive(Clone, Copy, Debug)]

@@ -15,9 +15,9 @@ use crate::binder::PlannerCosts;
 use crate::client::{Client, Severity};
 use crate::commands::AutoExplain;
 use crate::privileges;
-use crate::types::FormatSettings;
-use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
-use crate::types::datetime::TimeZone;
+use types::FormatSettings;
+use types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
+use types::datetime::TimeZone;
 
 /// Settings in the form in which they are used, good until their generation changes.
 pub struct CachedSettings {

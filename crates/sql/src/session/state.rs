@@ -24,8 +24,8 @@ use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
 use crate::plan::{CatalogCallbacks, CatalogView};
 use crate::privileges::{self, Access, ActingRole, Privileges, Subject};
-use crate::types::random::RandomState;
-use crate::types::{FormatSettings, SqlType, datetime};
+use types::random::RandomState;
+use types::{FormatSettings, SqlType, datetime};
 
 /// What views of the catalog are given by the floors above them.
 const CALLBACKS: CatalogCallbacks =

@@ -11,7 +11,7 @@ use super::state::{CheckMark, CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
 use crate::client::{Client, Severity};
 use crate::tree::{IsolationLevel, Statement, Transaction, TransactionModes};
-use crate::types::datetime;
+use types::datetime;
 
 /// A savepoint by its name.
 pub(super) struct Savepoint {

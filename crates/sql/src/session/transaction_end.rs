@@ -174,7 +174,7 @@ impl SessionState {
         } else {
             self.roll_back()
         };
-        self.begin(options, crate::types::datetime::clock_micros())?;
+        self.begin(options, types::datetime::clock_micros())?;
         result
     }
 

@@ -13,7 +13,7 @@ pub use expr::*;
 pub use query::*;
 pub use utility::*;
 
-use crate::types::SmolStr;
+use types::SmolStr;
 
 /// A name: folded to lower case unless it was quoted, cut to 63 bytes.
 pub type Name = SmolStr;

@@ -23,7 +23,7 @@ use crate::plan::Expr;
 use crate::plan::user_types::restricts_nothing;
 use crate::planner::volatility;
 use crate::tree::{self, ColumnDefinition, DefinitionElement, Name};
-use crate::types::{self, SqlType, StorageKind, Value, Volatility, oids};
+use types::{SqlType, StorageKind, Value, Volatility, oids};
 
 /// ADD COLUMN.
 pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if_not_exists: bool) -> Result<()> {

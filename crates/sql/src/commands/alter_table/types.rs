@@ -19,9 +19,9 @@ use crate::executor::evaluate;
 use crate::parser::if_readable;
 use crate::plan::Expr;
 use crate::tree::{self, Name, TypeName};
-use crate::types::numeric;
-use crate::types::reg_types::quote_identifier;
-use crate::types::{self, SqlType, oids};
+use types::numeric;
+use types::reg_types::quote_identifier;
+use types::{SqlType, oids};
 
 /// Gives a column another type; rows are written again unless their bytes stay what they are.
 pub(super) fn change(

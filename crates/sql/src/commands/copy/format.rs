@@ -3,7 +3,7 @@
 use base::{Error, Result, sqlstate};
 
 use super::options::{CopyFormat, CopyOptions};
-use crate::types::binary_io;
+use types::binary_io;
 
 /// What begins binary data.
 pub const BINARY_SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";

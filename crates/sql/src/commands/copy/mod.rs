@@ -22,11 +22,11 @@ use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, refuse_read_only};
 use crate::tree::{Copy, CopyEndpoint, CopySource, Name, QualifiedName, Statement};
-use crate::types::reg_types::quote_identifier;
-use crate::types::{self, CatalogLookup, SqlType, Value};
 pub use format::fuzz_copy;
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
 use options::{CopyFormat, CopyOptions, Header};
+use types::reg_types::quote_identifier;
+use types::{CatalogLookup, SqlType, Value};
 
 /// Runs COPY.
 ///

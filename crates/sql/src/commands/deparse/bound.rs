@@ -17,8 +17,8 @@ use crate::plan::bound;
 use crate::plan::bound::{Query, RelationKind, WindowSpec};
 use crate::plan::{self, FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode};
 use crate::tree::{self, Expr, ExprKind, SubqueryKind};
-use crate::types::reg_types::quote_identifier;
-use crate::types::{SqlType, oids};
+use types::reg_types::quote_identifier;
+use types::{SqlType, oids};
 
 /// The bound side of a query that is being written.
 pub(super) struct Bound<'q> {

@@ -5,8 +5,8 @@ use schema::catalog::ArgumentMode;
 
 use super::expr::{Place, Qualify, Writer, sort_suffix};
 use crate::plan::{AggregateCall, Call, Expr, FunctionTarget, WindowCall, WindowTarget};
-use crate::types::reg_types::quote_identifier;
-use crate::types::{self, CallTypes, Callee, CatalogLookup, SqlType, Value, WrittenArgument, oids};
+use types::reg_types::quote_identifier;
+use types::{CallTypes, Callee, CatalogLookup, SqlType, Value, WrittenArgument, oids};
 
 /// An argument of a call as it is shown.
 struct ShownArgument<'n> {

@@ -22,8 +22,8 @@ use crate::plan::{CatalogView, ExprKind};
 use crate::session::SessionState;
 use crate::session::planning::Environment;
 use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReference, TypeName};
-use crate::types::reg_types::{function_is_found, quote_identifier};
-use crate::types::{CatalogLookup, SqlType, collation};
+use types::reg_types::{function_is_found, quote_identifier};
+use types::{CatalogLookup, SqlType, collation};
 
 /// What a stored expression is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use crate::plan::{
     AggregateCall, Call, CaseWhen, CastExpr, CatalogView, Expr, ExprKind, FunctionTarget, Quantified, Quantifier,
     SessionValue, SetCall, Subquery, Variable, WindowCall, WindowFrame, user_types,
 };
-use crate::types::reg_types::quote_identifier;
-use crate::types::text_io::is_reg_type;
-use crate::types::{self, CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
+use types::reg_types::quote_identifier;
+use types::text_io::is_reg_type;
+use types::{CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
 
 /// When names are written with their schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::plan::bound;
 use crate::tree::{
     Alias, ColumnDefinitionItem, ExprKind, FromItem, Join, JoinType, Name, Query, QueryBody, TableReference,
 };
-use crate::types::reg_types::quote_identifier;
+use types::reg_types::quote_identifier;
 
 impl<'a> Writer<'a> {
     pub(super) fn from_item(&mut self, item: &FromItem) {

@@ -13,7 +13,7 @@ use crate::tree::{
     LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection,
     TableReference, Target, TypeName,
 };
-use crate::types::reg_types::quote_identifier;
+use types::reg_types::quote_identifier;
 
 /// What the objects that a query names are called in its text.
 pub trait QueryNames {

@@ -7,7 +7,7 @@ use crate::tree::{
     Expr, ExprKind, FunctionCall, Indirection, Literal, Location, Name, OperatorName, SessionFunction, SubqueryKind,
     WindowDefinition,
 };
-use crate::types::reg_types::quote_identifier;
+use types::reg_types::quote_identifier;
 
 impl Writer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) {

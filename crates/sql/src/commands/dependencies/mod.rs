@@ -22,11 +22,11 @@ use super::restate::with_rows;
 use crate::client::Severity;
 use crate::parser::if_readable;
 use crate::plan::{Expr, ExprKind, FunctionTarget, user_types};
-use crate::types::{self, Value, oids};
 pub(super) use describe::{describe, relation, signature};
 pub(super) use expressions::uses_of_expressions;
 pub use expressions::{ExpressionUse, WantedUses};
 pub(super) use renaming::{Renaming, hold_named, hold_named_in};
+use types::{Value, oids};
 pub use views::ViewUse;
 pub(super) use views::{use_of_query, uses_of_views};
 

@@ -22,7 +22,7 @@ use crate::commands::stored_expression::for_each_naming;
 use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
 use crate::plan::{CatalogView, Expr, bound, user_types};
-use crate::types::{self, SqlType};
+use types::SqlType;
 
 /// A renaming: which texts may name the object, and which of those do.
 pub(in crate::commands) struct Renaming {

@@ -14,7 +14,7 @@ use crate::executor::Measurements;
 use crate::parser::no_stack;
 use crate::plan::DEPTH_IN_COROUTINES_MAX;
 use crate::session::{Planned, SessionState, query_plan};
-use crate::types::Value;
+use types::Value;
 
 /// The settings `auto_explain.*`.
 #[derive(Debug, Clone, Copy)]

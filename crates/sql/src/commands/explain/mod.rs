@@ -21,9 +21,9 @@ use crate::session::{
     PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only,
 };
 use crate::tree::{Explain, Statement};
-use crate::types::{SqlType, Value};
 use nodes::Explainer;
 use render::{Summary, document, text};
+use types::{SqlType, Value};
 
 pub(crate) use auto::{AutoExplain, Watched};
 

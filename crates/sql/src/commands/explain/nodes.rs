@@ -18,10 +18,10 @@ use crate::plan::{
     SetOperator, SortKey, Statement, SubqueryBody, SubqueryKind, Target,
 };
 use crate::session::SessionState;
-use crate::types::reg_types::quote_identifier;
-use crate::types::{self, SqlType, Value, oids};
 use schema::catalog::TableDef;
 use slots::{Slot, SlotNames};
+use types::reg_types::quote_identifier;
+use types::{SqlType, Value, oids};
 
 /// A node as it is shown.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use crate::executor::scan::evaluate_into;
 use crate::executor::{BoxOperator, Operator, Run};
 use crate::plan;
 use crate::plan::Event;
-use crate::types::Value;
+use types::Value;
 
 /// DELETE.
 pub struct DeleteRows<'p> {

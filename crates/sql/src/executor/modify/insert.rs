@@ -16,7 +16,7 @@ use crate::executor::scan::evaluate_into;
 use crate::executor::{BoxOperator, Operator, Run};
 use crate::plan::{self, Assignment, OnConflict};
 use crate::plan::{Event, TableTriggers};
-use crate::types::Value;
+use types::Value;
 
 /// INSERT.
 pub struct InsertRows<'p> {
@@ -212,8 +212,9 @@ fn insert_or_resolve<'p>(
             engine.insert_on_conflict(&open.table, &datums, &keys, arbiters)
         };
         let outcome = match (on_conflict.deferrable_arbiter, outcome) {
-            // What was inserted goes with the statement.
+            // The row goes with the statement, and so does what was noted of its keys.
             (Some(deferrable), Ok(ConflictOutcome::Inserted(_))) => {
+                run.engine().take_possible_duplicates(&open.table);
                 return Err(deferrable_arbiter(open, deferrable as usize, run));
             }
             (Some(deferrable), Err(error)) if error.sqlstate() == sqlstate::UNIQUE_VIOLATION => {

@@ -25,7 +25,7 @@ use super::row_decoder::{RowDecoder, SystemColumns};
 use super::trigger::Captures;
 use crate::plan::{self, Assignment, ScanColumn, Target};
 use crate::plan::{Event, TableTriggers};
-use crate::types::{self, RowColumns, StorageKind, Value};
+use types::{RowColumns, StorageKind, Value};
 
 /// Datums of one row on their way to the engine.
 type Datums<'d> = SmallVec<[Datum<'d>; 16]>;

@@ -16,7 +16,7 @@ use crate::executor::scan::evaluate_into;
 use crate::executor::{BoxOperator, Operator, Run};
 use crate::plan;
 use crate::plan::Event;
-use crate::types::Value;
+use types::Value;
 
 /// UPDATE.
 pub struct UpdateRows<'p> {

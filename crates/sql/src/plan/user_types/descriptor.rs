@@ -7,7 +7,7 @@ use schema::catalog::{Catalog, CustomDef, Object, class};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use crate::types::SqlType;
+use types::SqlType;
 
 /// What a type's descriptor holds.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -213,7 +213,7 @@ pub fn check_by_number(catalog: &Catalog, constraint: Oid) -> Option<(DomainChec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::oids;
+    use types::oids;
 
     #[test]
     fn a_descriptor_is_read_back_as_it_was_written() {

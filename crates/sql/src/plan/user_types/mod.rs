@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 use schema::catalog::{Catalog, CustomDef, Object, TableDef, class};
 
 use super::CatalogView;
-use crate::types::context::{EnumLabel, UserTypeKind};
-use crate::types::{RecordShape, SqlType, UserType};
+use types::context::{EnumLabel, UserTypeKind};
+use types::{RecordShape, SqlType, UserType};
 
 pub use descriptor::{
     DomainCheck, TypeBody, all, array_name_of, array_of, check_by_number, check_name, composite_fields,
@@ -180,7 +180,7 @@ pub fn collation_of(view: &CatalogView, oid: Oid) -> Oid {
     said.unwrap_or_else(|| match by_oid(view, oid).map(|found| found.kind.clone()) {
         Some(UserTypeKind::Domain(base)) => collation_of(view, base.oid),
         Some(UserTypeKind::Array(element)) => collation_of(view, element),
-        _ => crate::types::collation::of_type(view, oid),
+        _ => types::collation::of_type(view, oid),
     })
 }
 

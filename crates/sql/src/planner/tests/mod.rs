@@ -23,9 +23,9 @@ use vfs::{SimulatedVfs, Vfs};
 use crate::binder::{BindContext, Parameters, PlannerSettings};
 use crate::parser::{ParseOptions, parse};
 use crate::plan::{Meaning, NoSystemCatalog, Statement};
-use crate::types::context::RegKind;
-use crate::types::random::RandomState;
-use crate::types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, oids};
+use types::context::RegKind;
+use types::random::RandomState;
+use types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, oids};
 
 /// A catalog with pgbench's tables at scale 10 and some others.
 pub(super) struct World {

@@ -7,7 +7,7 @@ use crate::binder::{self, Parameters};
 use crate::parser::{ParseOptions, normalize, parse};
 use crate::plan::bound::for_each_inner_mut;
 use crate::plan::{Expr, ExprKind};
-use crate::types::{PlainContext, SqlType, Value, input, oids};
+use types::{PlainContext, SqlType, Value, input, oids};
 
 /// The plan of the normalised text, its parameters replaced, once it is bound, by the constants as a session reads
 /// them.

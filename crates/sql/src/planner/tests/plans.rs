@@ -46,7 +46,7 @@ fn pgbench_statements_are_points() {
 
 #[test]
 fn parameters_take_the_types_of_their_surroundings() {
-    use crate::types::oids;
+    use types::oids;
     let world = World::new();
     world.expect_parameters(
         "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2",

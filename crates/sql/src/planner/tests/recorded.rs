@@ -3,7 +3,7 @@
 use base::Error;
 
 use super::World;
-use crate::types::{BuiltinCatalog, format_type_name};
+use types::{BuiltinCatalog, format_type_name};
 
 /// Statements whose answers differ, and why.
 const DIFFERENCES: &[(&str, &str)] = &[

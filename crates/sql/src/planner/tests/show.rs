@@ -6,7 +6,7 @@ use crate::plan::{
     Expr, ExprKind, FunctionTarget, KeyPart, Node, Plan, Recheck, ScanColumn, SetCall, SetItem, SortKey, Statement,
     StatementKind, SubqueryBody, SubqueryKind,
 };
-use crate::types::{BuiltinCatalog, FormatSettings, format_type_name, shown_string};
+use types::{BuiltinCatalog, FormatSettings, format_type_name, shown_string};
 
 /// The plan of a statement.
 pub(super) fn statement(statement: &Statement) -> String {
@@ -314,7 +314,7 @@ pub(super) fn expr(shown: &Expr) -> String {
         ExprKind::Constant(value) if value.is_null() => "NULL".to_owned(),
         ExprKind::Constant(value) => {
             let text = shown_string(value, shown.sql_type.oid, &FormatSettings::default(), &BuiltinCatalog);
-            let plain = matches!(value, crate::types::Value::Int4(_) | crate::types::Value::Bool(_));
+            let plain = matches!(value, types::Value::Int4(_) | types::Value::Bool(_));
             if plain { text } else { format!("'{text}'::{}", type_name(shown)) }
         }
         ExprKind::Parameter(index) => format!("${}", index + 1),

@@ -10,7 +10,7 @@ use super::{Bodies, integer, mistyped, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::SessionInfo;
-use crate::types::{Value, datetime};
+use types::{Value, datetime};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2026, |run, _| Ok(Value::Int4(run.state.info.pid))),

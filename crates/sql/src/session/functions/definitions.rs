@@ -11,8 +11,8 @@ use crate::catalogs;
 use crate::commands::deparse::{self, StoredAs};
 use crate::executor::Run;
 use crate::plan::split_names;
-use crate::types::reg_types::quote_identifier;
-use crate::types::{Value, format_type_name};
+use types::reg_types::quote_identifier;
+use types::{Value, format_type_name};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1643, |run, args| Ok(index_definition(run, oid(args, 0)?, false)?.into())),
@@ -164,8 +164,8 @@ fn of_function(
     if let Some(def) = run.catalog.catalog().function(wanted).cloned() {
         return what(run, &def);
     }
-    let builtin = crate::types::function(wanted).map(|def| (def.arguments, def.result, def.returns_set));
-    let builtin = builtin.or_else(|| crate::types::aggregate(wanted).map(|def| (def.arguments, def.result, false)));
+    let builtin = types::function(wanted).map(|def| (def.arguments, def.result, def.returns_set));
+    let builtin = builtin.or_else(|| types::aggregate(wanted).map(|def| (def.arguments, def.result, false)));
     match builtin {
         Some((inputs, result, returns_set)) => {
             what(run, &crate::plan::function_as_stored(wanted, inputs, result, returns_set))
@@ -275,7 +275,7 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     for (word, number) in estimates {
         if let Some(number) = number {
             let mut digits = Vec::new();
-            crate::types::number_text::write_float4(number, 0, &mut digits);
+            types::number_text::write_float4(number, 0, &mut digits);
             attributes.push_str(word);
             attributes.push_str(&String::from_utf8_lossy(&digits));
         }
@@ -288,7 +288,7 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         // Quoted as a whole, a list of names would be one name.
         let is_list = LISTS_OF_NAMES.contains(&name.as_str());
         let names = if is_list && !value.is_empty() { split_names(value) } else { vec![value.clone()] };
-        let quoted: Vec<String> = names.iter().map(|name| crate::types::reg_types::quote_literal(name)).collect();
+        let quoted: Vec<String> = names.iter().map(|name| types::reg_types::quote_literal(name)).collect();
         let _ = writeln!(text, " SET {} TO {}", quote_identifier(name), quoted.join(", "));
     }
     let quote = dollar_quote(&def.body, if def.is_procedure() { "procedure" } else { "function" });

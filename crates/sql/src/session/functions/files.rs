@@ -7,7 +7,7 @@ use base::{Error, FileNumber, Oid, Result, limits, sqlstate};
 use super::{Bodies, Found, oid, relation, relation_name, text};
 use crate::executor::Run;
 use crate::privileges::Privileges;
-use crate::types::{RecordShape, RecordValue, SqlType, Value, function, oids};
+use types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2325, |run, args| relation_size(run, args)),

@@ -7,7 +7,7 @@ use engine::{AdvisoryKey, Granted};
 use super::{Bodies, integer};
 use crate::client::Severity;
 use crate::executor::Run;
-use crate::types::{Value, oids};
+use types::{Value, oids};
 
 /// How a lock function locks.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use base::Error;
 
 use super::{Bodies, mistyped};
-use crate::types::Value;
+use types::Value;
 
 /// Bytes of a segment of the log; `pg_walfile_name` counts in them.
 const SEGMENT_BYTES: u64 = 16 << 20;

@@ -29,7 +29,7 @@ pub use updatable::{is_updatable, takes_rows};
 
 use crate::executor::Run;
 use crate::plan::user_types::composite_fields;
-use crate::types::{self, CatalogLookup, Value};
+use types::{CatalogLookup, Value};
 
 /// What a function does.
 type Body = fn(&mut Run<'_, '_>, &[Value]) -> Result<Value>;
@@ -166,7 +166,7 @@ fn relation_name(run: &Run<'_, '_>, oid: Oid) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::Implementation;
+    use types::Implementation;
 
     #[test]
     fn every_declared_function_has_a_body_and_every_body_a_declaration() {

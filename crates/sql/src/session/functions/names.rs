@@ -5,8 +5,8 @@ use base::{Oid, Result};
 use super::{Bodies, Found, oid, relation};
 use crate::catalogs;
 use crate::executor::Run;
-use crate::types::reg_types::function_is_found;
-use crate::types::{CatalogLookup, Value, aggregate, builtin_type, function, operator};
+use types::reg_types::function_is_found;
+use types::{CatalogLookup, Value, aggregate, builtin_type, function, operator};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2079, |run, args| relation_is_visible(run, oid(args, 0)?)),

@@ -11,8 +11,8 @@ use crate::plan::user_types;
 use crate::privileges::{
     ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,
 };
-use crate::types::reg_types::parse_reg;
-use crate::types::{self, CatalogLookup, Value, oids};
+use types::reg_types::parse_reg;
+use types::{CatalogLookup, Value, oids};
 
 pub(super) const FUNCTIONS: super::Bodies = &[(3943, acl_default)];
 
@@ -44,7 +44,7 @@ fn acl_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         .catalog
         .catalog()
         .role(owner)
-        .map_or_else(|| owner.to_string(), |role| crate::types::reg_types::quote_identifier(&role.name));
+        .map_or_else(|| owner.to_string(), |role| types::reg_types::quote_identifier(&role.name));
     let mut items = Vec::new();
     if !of_public.is_empty() {
         items.push(Value::text(format!("={of_public}/{owner}")));
@@ -197,7 +197,7 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
                 What::Type => types::builtin_type(oid).is_some() || run.catalog.user_type(oid).is_some(),
                 _ => {
                     let is_built_in = types::function(oid).is_some() || types::aggregate(oid).is_some();
-                    let is_of_type = crate::types::type_functions::name_of(oid).is_some();
+                    let is_of_type = types::type_functions::name_of(oid).is_some();
                     is_built_in || is_of_type || catalog.function(oid).is_some()
                 }
             };

@@ -8,7 +8,7 @@ use base::{Error, Oid, Result, sqlstate};
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
 use crate::executor::Run;
 use crate::privileges::Privileges;
-use crate::types::{RecordShape, RecordValue, SqlType, Value, function, oids};
+use types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1574, |run, args| {
@@ -87,8 +87,8 @@ fn serial_sequence(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let owned = catalog.sequences().find(|sequence| sequence.owned_by == Some((table, place)));
     Ok(owned
         .map(|sequence| {
-            let schema = crate::types::reg_types::quote_identifier(&run.catalog.schema_name(sequence.schema));
-            format!("{schema}.{}", crate::types::reg_types::quote_identifier(&sequence.name))
+            let schema = types::reg_types::quote_identifier(&run.catalog.schema_name(sequence.schema));
+            format!("{schema}.{}", types::reg_types::quote_identifier(&sequence.name))
         })
         .into())
 }

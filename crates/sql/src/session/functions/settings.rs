@@ -9,7 +9,7 @@ use super::{Bodies, boolean, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::settings;
-use crate::types::{Value, datetime, oids};
+use types::{Value, datetime, oids};
 
 /// What `version()` says; clients take the number out of it.
 const VERSION: &str = concat!(

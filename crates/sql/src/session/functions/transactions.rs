@@ -5,7 +5,7 @@ use engine::TransactionStatus;
 
 use super::{Bodies, integer, mistyped};
 use crate::executor::Run;
-use crate::types::Value;
+use types::Value;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2943, |run, _| Ok(Value::Int8(current(run)?.0 as i64))),

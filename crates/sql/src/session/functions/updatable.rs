@@ -10,7 +10,7 @@ use crate::binder;
 use crate::executor::Run;
 use crate::session::SessionState;
 use crate::session::planning::Environment;
-use crate::types::Value;
+use types::Value;
 
 pub(super) const FUNCTIONS: Bodies = &[(3842, relation_is_updatable), (3843, column_is_updatable)];
 

@@ -2,9 +2,9 @@
 
 use super::{Explainer, Property, Shown, Slot, name, push_conditions, relation};
 use crate::plan::{Expr, IndexPoint, IndexScan, KeyPart};
-use crate::types::reg_types::quote_identifier;
-use crate::types::{SqlType, oids};
 use schema::catalog::{IndexDef, TableDef};
+use types::reg_types::quote_identifier;
+use types::{SqlType, oids};
 
 impl Explainer<'_> {
     pub(super) fn index_scan(&mut self, scan: &IndexScan, shown: &mut Shown) -> Vec<Slot> {

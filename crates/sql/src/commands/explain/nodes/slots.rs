@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::commands::deparse::{Deparser, Names};
 use crate::plan::{Quantifier, Subquery, SubqueryKind};
-use crate::types::SqlType;
+use types::SqlType;
 
 /// A slot of a node's rows.
 #[derive(Debug, Clone)]

@@ -1,0 +1,257 @@
+//! Dates and intervals, written by a template.
+
+use std::fmt::Write;
+
+use base::{Error, Result, sqlstate};
+
+use super::fields::{DateField, ROMAN_MONTHS, date_template};
+use super::ordinal_suffix;
+use super::template::{Field, Part};
+use crate::datetime::calendar::{self, Civil, HOUR, JULIAN_EPOCH, MINUTE, MONTHS, SECOND, WEEKDAYS, is_infinite};
+use crate::datetime::zone::ZoneOffset;
+use crate::value::Interval;
+
+/// What is written: a moment, or an interval taken apart the same way.
+struct Moment {
+    civil: Civil,
+    zone: Option<ZoneOffset>,
+    is_interval: bool,
+}
+
+/// A timestamp by a template; nothing for an infinite one, or an empty template.
+///
+/// # Errors
+/// None: every template means something.
+pub fn timestamp(local: i64, zone: Option<ZoneOffset>, template: &str) -> Result<Option<String>> {
+    if template.is_empty() || is_infinite(local) {
+        return Ok(None);
+    }
+    Moment { civil: Civil::from_micros(local), zone, is_interval: false }.text(template).map(Some)
+}
+
+/// An interval by a template; nothing for an empty template.
+///
+/// # Errors
+/// 22007 for fields that only a date has.
+pub fn interval(value: &Interval, template: &str) -> Result<Option<String>> {
+    if template.is_empty() {
+        return Ok(None);
+    }
+    let civil = Civil {
+        year: i64::from(value.months / 12),
+        month: i64::from(value.months % 12),
+        day: i64::from(value.days),
+        hour: value.micros / HOUR,
+        minute: value.micros / MINUTE % 60,
+        second: value.micros / SECOND % 60,
+        micros: value.micros % SECOND,
+    };
+    Moment { civil, zone: None, is_interval: true }.text(template).map(Some)
+}
+
+fn padded(value: i64, width: usize) -> String {
+    format!("{value:0width$}")
+}
+
+impl Moment {
+    fn text(&self, template: &str) -> Result<String> {
+        let mut out = String::new();
+        for part in date_template(template) {
+            match part {
+                Part::Field(field) => self.field(&field, &mut out)?,
+                Part::Separator(character) | Part::Space(character) | Part::Text(character) => out.push(character),
+            }
+        }
+        Ok(out)
+    }
+
+    /// The year as it is shown: BC counts from 1.
+    fn shown_year(&self, year: i64) -> i64 {
+        if self.is_interval || year > 0 { year } else { 1 - year }
+    }
+
+    fn day_of_year(&self) -> i64 {
+        let Civil { year, month, day, .. } = self.civil;
+        if self.is_interval { (year * 12 + month) * 30 + day } else { calendar::day_of_year(year, month, day) }
+    }
+
+    fn field(&self, field: &Field<'_, DateField>, out: &mut String) -> Result<()> {
+        let Civil { year, month, day, hour, minute, second, micros } = self.civil;
+        let days = || calendar::days_from_civil(year, month, day);
+        let weekday = || calendar::weekday(days());
+        // One place more for a sign.
+        let number = |value: i64, width: usize| {
+            let width = if field.fill { 0 } else { width + usize::from(value < 0) };
+            padded(value, width)
+        };
+        let name =
+            |text: String, width: usize| if field.fill || field.translated { text } else { format!("{text:<width$}") };
+        let only_dates = || {
+            if self.is_interval {
+                return Err(Error::new(
+                    sqlstate::INVALID_DATETIME_FORMAT,
+                    "invalid format specification for an interval value",
+                )
+                .hint("Intervals are not tied to specific calendar dates."));
+            }
+            Ok(())
+        };
+        let text = match field.id {
+            DateField::Meridiem { upper, dots } => {
+                out.push_str(match (hour % 24 >= 12, upper, dots) {
+                    (false, true, true) => "A.M.",
+                    (false, false, true) => "a.m.",
+                    (false, true, false) => "AM",
+                    (false, false, false) => "am",
+                    (true, true, true) => "P.M.",
+                    (true, false, true) => "p.m.",
+                    (true, true, false) => "PM",
+                    (true, false, false) => "pm",
+                });
+                return Ok(());
+            }
+            DateField::Era { upper, dots } => {
+                only_dates()?;
+                out.push_str(match (year <= 0, upper, dots) {
+                    (false, true, true) => "A.D.",
+                    (false, false, true) => "a.d.",
+                    (false, true, false) => "AD",
+                    (false, false, false) => "ad",
+                    (true, true, true) => "B.C.",
+                    (true, false, true) => "b.c.",
+                    (true, true, false) => "BC",
+                    (true, false, false) => "bc",
+                });
+                return Ok(());
+            }
+            DateField::Exact => return Ok(()),
+            DateField::DayName(case) => {
+                only_dates()?;
+                out.push_str(&name(case.of(WEEKDAYS[weekday() as usize]), 9));
+                return Ok(());
+            }
+            DateField::DayShort(case) => {
+                only_dates()?;
+                out.push_str(&case.of(&WEEKDAYS[weekday() as usize][..3]));
+                return Ok(());
+            }
+            DateField::MonthName(case) => {
+                only_dates()?;
+                out.push_str(&name(case.of(MONTHS[month as usize - 1]), 9));
+                return Ok(());
+            }
+            DateField::MonthShort(case) => {
+                only_dates()?;
+                out.push_str(&case.of(&MONTHS[month as usize - 1][..3]));
+                return Ok(());
+            }
+            DateField::Roman { upper } => {
+                if self.is_interval && month == 0 && year == 0 {
+                    return Ok(());
+                }
+                let place = if month == 0 {
+                    // Whole years end with their twelfth month, or begin with it.
+                    if year >= 0 { 11 } else { 0 }
+                } else if month < 0 {
+                    12 + month
+                } else {
+                    month - 1
+                };
+                let roman = ROMAN_MONTHS[place as usize];
+                let roman = if upper { roman.to_owned() } else { roman.to_ascii_lowercase() };
+                out.push_str(&name(roman, 4));
+                return Ok(());
+            }
+            DateField::Zone { upper } => {
+                only_dates()?;
+                if let Some(zone) = &self.zone {
+                    let name = &zone.abbreviation;
+                    out.push_str(&if upper { name.clone() } else { name.to_lowercase() });
+                }
+                return Ok(());
+            }
+            DateField::ZoneHour | DateField::ZoneMinute | DateField::Offset => {
+                only_dates()?;
+                let seconds = self.zone.as_ref().map_or(0, |zone| i64::from(zone.seconds));
+                let (sign, hours) = (if seconds >= 0 { '+' } else { '-' }, seconds.abs() / 3600);
+                let minutes = seconds.abs() % 3600 / 60;
+                let written = match field.id {
+                    DateField::ZoneHour => write!(out, "{sign}{hours:02}"),
+                    DateField::ZoneMinute => write!(out, "{minutes:02}"),
+                    _ => {
+                        let hours = if field.fill { hours.to_string() } else { padded(hours, 2) };
+                        let minutes = if minutes == 0 { String::new() } else { format!(":{minutes:02}") };
+                        write!(out, "{sign}{hours}{minutes}")
+                    }
+                };
+                written.expect("a String takes everything");
+                return Ok(());
+            }
+            DateField::Hour12 => {
+                let shown = if hour % 12 == 0 { 12 } else { hour % 12 };
+                padded(shown, if field.fill { 0 } else { 2 + usize::from(hour < 0) })
+            }
+            DateField::Hour24 => number(hour, 2),
+            DateField::Minute => number(minute, 2),
+            DateField::Second => number(second, 2),
+            DateField::Fraction(digits) => padded(micros / 10i64.pow(6 - digits), digits as usize),
+            DateField::Millisecond => padded(micros / 1000, 3),
+            DateField::Microsecond => padded(micros, 6),
+            DateField::SecondOfDay => (hour * 3600 + minute * 60 + second).to_string(),
+            DateField::Month => number(month, 2),
+            DateField::DayOfYear => padded(self.day_of_year(), if field.fill { 0 } else { 3 }),
+            DateField::IsoDayOfYear => {
+                let (iso_year, _) = calendar::iso_week(days());
+                let first = calendar::iso_week_monday(iso_year, 1);
+                padded(days() - first + 1, if field.fill { 0 } else { 3 })
+            }
+            DateField::Day => padded(day, if field.fill { 0 } else { 2 }),
+            DateField::DayOfWeek => {
+                only_dates()?;
+                (weekday() + 1).to_string()
+            }
+            DateField::IsoDay => {
+                only_dates()?;
+                if weekday() == 0 { 7 } else { weekday() }.to_string()
+            }
+            DateField::WeekOfYear => padded((self.day_of_year() - 1) / 7 + 1, if field.fill { 0 } else { 2 }),
+            DateField::IsoWeek => padded(calendar::iso_week(days()).1, if field.fill { 0 } else { 2 }),
+            DateField::WeekOfMonth => ((day - 1) / 7 + 1).to_string(),
+            DateField::Quarter => {
+                if month == 0 {
+                    return Ok(());
+                }
+                ((month - 1) / 3 + 1).to_string()
+            }
+            DateField::Century => {
+                let century = if self.is_interval {
+                    year / 100
+                } else if year > 0 {
+                    (year - 1) / 100 + 1
+                } else {
+                    year / 100 - 1
+                };
+                if (-99..=99).contains(&century) { number(century, 2) } else { century.to_string() }
+            }
+            DateField::YearWithComma => {
+                let shown = self.shown_year(year);
+                format!("{},{:03}", shown / 1000, shown % 1000)
+            }
+            DateField::Year(digits) => self.year(field, year, digits),
+            DateField::IsoYear(digits) => self.year(field, calendar::iso_week(days()).0, digits),
+            DateField::Julian => (days() + JULIAN_EPOCH).to_string(),
+        };
+        out.push_str(&text);
+        if let Some(upper) = field.ordinal {
+            out.push_str(ordinal_suffix(&text, upper));
+        }
+        Ok(())
+    }
+
+    fn year(&self, field: &Field<'_, DateField>, year: i64, digits: u32) -> String {
+        let shown = self.shown_year(year);
+        let shown_part = if digits >= 4 { shown } else { shown % 10i64.pow(digits) };
+        let width = if field.fill || digits == 1 { 1 } else { digits as usize + usize::from(shown < 0) };
+        padded(shown_part, width)
+    }
+}
