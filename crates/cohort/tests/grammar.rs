@@ -16,8 +16,8 @@ use common::wire::Session;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
-use sql::parser::{ParseOptions, parse};
-use sql::tree::Statement;
+use syntax::parser::{ParseOptions, parse};
+use syntax::tree::Statement;
 
 const CASES: u64 = 6_000;
 const FIRST: u64 = 1;

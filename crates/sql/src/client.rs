@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 
 use base::{Error, Lsn, Oid, Result};
 use engine::DelayPolicy;
-
 use types::{CatalogLookup, FormatSettings, SqlType, Value};
 
 /// How a value is written on the wire.

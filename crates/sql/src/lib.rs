@@ -1,6 +1,6 @@
 //! SQL: from text to rows, as PostgreSQL speaks it.
 //!
-//! [`parser`] makes a [`tree`], [`binder`] looks its names up, [`planner`] makes a [`plan`], [`executor`] runs it;
+//! The crate `syntax` makes a tree, [`binder`] looks its names up, [`planner`] makes a [`plan`], [`executor`] runs it;
 //! [`commands`] are the statements without a plan. A [`session`] is what a client talks to.
 
 // `from_*` speaks of SQL's FROM here, trees are built once and live behind boxes, and what a session keeps to itself is
@@ -13,17 +13,13 @@ pub mod catalogs;
 pub mod client;
 pub mod commands;
 pub mod executor;
-pub mod parser;
 pub mod password;
-pub mod plan;
 pub mod planner;
 pub mod plpgsql;
-pub mod privileges;
 pub mod session;
 pub mod session_defaults;
 mod sql_function;
 mod statistics;
-pub mod tree;
 
 /// The values and types that statements take and give: programs that embed SQL need no other crate.
 pub use types;

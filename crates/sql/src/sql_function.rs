@@ -4,24 +4,24 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::{CatalogView, Command, StatementKind};
 use rustc_hash::FxHashMap;
 use schema::catalog::{FunctionDef, Volatility};
 use sync::Mutex;
+use syntax::parser::{self, ParseOptions};
+use syntax::tree::{ParsedStatement, Statement};
+use types::{
+    self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
+    type_shape,
+};
 
 use crate::binder;
 use crate::executor::{self, Run};
-use crate::parser::{self, ParseOptions};
-use crate::plan::{CatalogView, Command, StatementKind};
 use crate::planner::routine::{
     ParameterNames, check_columns, check_result, input_types, is_anonymous_row, result_shape,
 };
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
-use crate::tree::{ParsedStatement, Statement};
-use types::{
-    self, Cast, CastContext, CatalogLookup, RecordShape, RecordValue, SqlType, TypeKind, Value, is_polymorphic, oids,
-    type_shape,
-};
 
 /// Refuses types that no function in SQL can have.
 ///
@@ -208,7 +208,7 @@ fn run_here(
             });
             let planned = planned.map_err(at_startup)?;
             if planned.statement.lacks_arbiter {
-                return Err(at_startup(crate::plan::no_arbiter()));
+                return Err(at_startup(plan::no_arbiter()));
             }
             let is_utility = matches!(planned.statement.kind, StatementKind::Utility(_));
             if is_utility || locks.take(run.state, &planned).map_err(in_context)? {
@@ -287,7 +287,7 @@ fn run_here(
 }
 
 /// 0A000 for a statement that changes something in a function that promised not to.
-fn refuse_change(statement: &crate::plan::Statement, returns_set: bool) -> Result<()> {
+fn refuse_change(statement: &plan::Statement, returns_set: bool) -> Result<()> {
     let what = match (&statement.kind, statement.command) {
         (StatementKind::Utility(utility), _) => match &**utility {
             Statement::Transaction(_) => return Ok(()),

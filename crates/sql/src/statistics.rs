@@ -6,10 +6,10 @@ use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Oid, Result};
 use schema::catalog::{ColumnDef, IndexDef, TableDef};
 use sync::Work;
+use types::{StorageKind, Value};
 
 use crate::planner::{ColumnStatistics, TableStatistics};
 use crate::session::SessionState;
-use types::{StorageKind, Value};
 
 /// Rows in a sample: enough for a hundred parts of equal size, as PostgreSQL reckons.
 const SAMPLE_ROWS: usize = 30_000;

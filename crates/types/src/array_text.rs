@@ -5,12 +5,10 @@ use std::num::IntErrorKind;
 use base::{Error, Result, sqlstate};
 use smallvec::SmallVec;
 
-use super::array_structure;
 use super::context::{CatalogLookup, EvalContext, FormatSettings};
-use super::oids;
-use super::text_io;
 use super::type_table::SqlType;
 use super::value::{ArrayValue, Dimension, Value};
+use super::{array_structure, oids, text_io};
 
 /// The most dimensions an array may have.
 pub const MAX_DIMENSIONS: usize = 6;

@@ -10,13 +10,11 @@ use super::context::{CatalogLookup, EvalContext, UserTypeKind};
 use super::datetime::calendar::{DAY, check_date, check_timestamp, is_infinite, is_infinite_date};
 use super::datetime::{interval, round_time, round_timestamp};
 use super::json::{self, Json, JsonbValue};
-use super::network;
 use super::numeric::Numeric;
-use super::oids;
-use super::string_types;
 use super::text_io::{self, is_reg_type};
 use super::type_table::{SqlType, TypeKind, type_shape};
 use super::value::{ArrayValue, Dimension, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value};
+use super::{network, oids, string_types};
 
 #[cold]
 fn insufficient_data() -> Error {

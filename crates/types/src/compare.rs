@@ -6,10 +6,9 @@ use std::hash::{Hash, Hasher};
 use base::Oid;
 
 use super::datetime::calendar::{DAY, SECOND};
-use super::network;
-use super::oids;
 use super::type_table::builtin_type;
 use super::value::{ArrayValue, Interval, RecordValue, TimeTz, Value};
+use super::{network, oids};
 
 /// Compares two values of one type; neither is NULL.
 pub type Comparator = fn(&Value, &Value) -> Ordering;

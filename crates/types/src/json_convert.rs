@@ -6,10 +6,9 @@ use super::context::{DateStyle, EvalContext, FormatSettings, composite_shape};
 use super::functions::text::check_length;
 use super::json::{self, Json};
 use super::numeric::Numeric;
-use super::oids;
-use super::text_io;
 use super::type_table::base_type;
 use super::value::{ArrayValue, RecordShape, RecordValue, SmolStr, Value};
+use super::{oids, text_io};
 
 /// How dates are written in JSON: ISO 8601, whatever DateStyle says.
 fn iso_text(value: &Value, oid: Oid, context: &dyn EvalContext) -> Result<String> {

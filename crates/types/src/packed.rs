@@ -11,12 +11,11 @@ use smallvec::SmallVec;
 use super::compare::{interval_span, without_padding};
 use super::datetime::calendar::SECOND;
 use super::json::{Json, JsonbValue};
-use super::network;
 use super::numeric::Numeric;
-use super::oids;
 use super::storage::StorageKind;
 use super::type_table::SqlType;
 use super::value::{ArrayValue, Dimension, EnumValue, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value};
+use super::{network, oids};
 
 /// Where packed bytes are gathered: on the stack as long as they are few.
 pub type Packed = SmallVec<[u8; 64]>;

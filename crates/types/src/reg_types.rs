@@ -2,13 +2,10 @@
 
 use base::{Error, Oid, Result, sqlstate};
 
-use super::aggregates;
 use super::context::{CatalogLookup, RegKind, UserFunction};
-use super::functions;
-use super::oids;
-use super::operators;
 use super::text_io::PIECE_BYTES;
 use super::type_name::{format_type_name, parse_type_name};
+use super::{aggregates, functions, oids, operators};
 
 /// More parts than any name has. Of one that has more these are kept, for the error to show them.
 pub(super) const PARTS_MAX: usize = 100;

@@ -9,12 +9,10 @@ use smallvec::SmallVec;
 
 use super::compare::without_padding;
 use super::context::CatalogLookup;
-use super::network;
 use super::numeric::Numeric;
-use super::oids;
-use super::packed;
 use super::type_table::{TypeKind, type_shape};
 use super::value::{EnumValue, SmolStr, Value};
+use super::{network, oids, packed};
 
 /// How values of a type are stored in rows. Domains are stored as their base type.
 pub fn physical_type(catalog: &dyn CatalogLookup, oid: Oid) -> PhysicalType {

@@ -6,20 +6,14 @@ use base::limits::VALUE_MAX_BYTES;
 use base::{Error, Oid, Result, sqlstate};
 
 use super::apart::{LARGE_BYTES, LARGE_RESULT_BYTES, call_apart};
-use super::array_text;
 use super::context::{CatalogLookup, EnumLabel, EvalContext, FormatSettings, UserTypeKind};
-use super::datetime;
 use super::datetime::format as date_format;
 use super::json::{self, Json, JsonbValue};
-use super::network;
 use super::number_text::{self, invalid_syntax, write_integer};
 use super::numeric::Numeric;
-use super::oids;
-use super::record_text;
-use super::reg_types;
-use super::string_types;
 use super::type_table::{SqlType, TypeKind, type_shape};
 use super::value::{EnumValue, SmolStr, Value};
+use super::{array_text, datetime, network, oids, record_text, reg_types, string_types};
 
 /// Reads `text` as a value of type `ty`, its modifier applied as in an assignment
 /// (`varchar(3)` raises 22001, `numeric(5,2)` rounds).

@@ -4,11 +4,10 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::context::{CatalogLookup, RegKind, UserTypeKind};
 use super::datetime::interval::{FULL_PRECISION, range, typmod_precision, typmod_range};
-use super::numeric;
-use super::oids;
 use super::reg_types::{PARTS_MAX, fold_name, length_until, quote_identifier, too_many_dots, truncate_name};
 use super::string_types::typmod_length;
 use super::type_table::{SqlType, array_type, builtin_type, builtin_type_named, element_type};
+use super::{numeric, oids};
 
 /// The type's name as `format_type` prints it with its modifier: `character varying(3)`, `integer[]`.
 pub fn format_type(catalog: &dyn CatalogLookup, ty: SqlType) -> String {

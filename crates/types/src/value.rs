@@ -6,10 +6,10 @@ use base::limits::VALUE_MAX_BYTES;
 use base::{Oid, Result, Tid};
 use schema::catalog::TableDef;
 use smallvec::SmallVec;
-pub use smol_str::SmolStr;
 
 use super::json::JsonbValue;
 use super::numeric::Numeric;
+pub use smol_str::SmolStr;
 
 /// One SQL value, 24 bytes, cheap to clone.
 ///

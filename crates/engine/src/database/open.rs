@@ -37,9 +37,8 @@ use xact::twophase::{PreparedOptions, saved};
 use xact::{FileRemover, ManagerOptions, TransactionManager, XactRedo};
 
 use super::options::{OpenOptions, clog_update, twophase_state};
-use super::twophase;
 use super::vacuum::Frozen;
-use super::{Database, Shared};
+use super::{Database, Shared, twophase};
 use crate::catalog_store::{CATALOG_FILE, CatalogStore};
 use crate::control::{CONTROL_FILE, ControlData, ControlFile, wall_clock_us};
 use crate::numbers::Numbers;

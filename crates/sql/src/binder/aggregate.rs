@@ -1,18 +1,16 @@
 //! What GROUP BY and aggregates demand of a query's expressions.
 
-use base::{Result, sqlstate};
-use schema::catalog::ConstraintKind;
-
-use super::Binder;
-use super::volatility::is_volatile_aggregate;
-use crate::plan::bound::for_each_inner;
-use crate::plan::bound::{Query, RelationKind};
-use crate::plan::{
+use base::{Error, Result, sqlstate};
+use plan::bound::{Query, RelationKind, for_each_inner};
+use plan::{
     AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SubqueryBody, Variable, WindowCall, WindowFrameBound,
     WindowTarget,
 };
-use crate::tree::Location;
-use base::Error;
+use schema::catalog::ConstraintKind;
+use syntax::tree::Location;
+
+use super::Binder;
+use super::volatility::is_volatile_aggregate;
 
 /// Whether two bound expressions are the same computation. Their results may be of different types with the same values.
 pub(crate) fn same(left: &Expr, right: &Expr) -> bool {

@@ -3,12 +3,11 @@
 //! The column gets a new value, computed from the old one by a function of `types::functions::assign`.
 
 use base::{Error, Result, sqlstate};
+use plan::{Call, Expr, ExprKind, FunctionTarget};
+use syntax::tree::{self, ExprKind as Tree, Indirection, InsertColumn, Location};
+use types::{CallTypes, CastContext, FunctionDef, SqlType, Value, assign, oids};
 
 use super::Binder;
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
-use crate::tree::{self, ExprKind as Tree, Indirection, InsertColumn, Location};
-use types::assign;
-use types::{CallTypes, CastContext, FunctionDef, SqlType, Value, oids};
 
 /// Where the new value comes from.
 pub(super) enum Source<'t> {

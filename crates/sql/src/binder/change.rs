@@ -3,21 +3,19 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::bound::{ArbiterSearch, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
+use plan::privileges::Privileges;
+use plan::{Assignment, CursorName, Expr, ExprKind, Target};
 use schema::catalog::{ColumnDef, RelationKind as TableKind, TableDef};
 use schema::row::ColumnSet;
+use syntax::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
+use types::functions::session::NEXT_VALUE_OF_IDENTITY;
+use types::{SqlType, TypeKind, oids};
 
 use super::Binder;
 use super::assignment::{self, Source};
 use super::scope::{Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
-use crate::plan::bound::{
-    ArbiterSearch, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry,
-};
-use crate::plan::{Assignment, CursorName, Expr, ExprKind, Target};
-use crate::privileges::Privileges;
-use crate::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
-use types::functions::session::NEXT_VALUE_OF_IDENTITY;
-use types::{SqlType, TypeKind, oids};
 
 impl Binder<'_, '_> {
     pub(super) fn insert(&mut self, insert: &tree::Insert) -> Result<Query> {
@@ -164,7 +162,7 @@ impl Binder<'_, '_> {
                 false => self.coerce_for_column(Expr::null(base), sql_type, &column.name, -1),
             };
         };
-        let expr = crate::parser::parse_expression(text)?;
+        let expr = syntax::parser::parse_expression(text)?;
         let kind = types::type_shape(self.context.lookup, sql_type.oid).map(|shape| shape.kind);
         self.with_foreign_text(|binder| match kind {
             // A domain's default is a value of the type below it.

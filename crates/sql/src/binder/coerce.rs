@@ -1,11 +1,11 @@
 //! Giving expressions the types that are wanted of them.
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::{CastExpr, Expr, ExprKind};
+use syntax::tree::Location;
+use types::{Cast, CastContext, SqlType, TypeKind, Value, oids};
 
 use super::Binder;
-use crate::plan::{CastExpr, Expr, ExprKind};
-use crate::tree::Location;
-use types::{Cast, CastContext, SqlType, TypeKind, Value, oids};
 
 impl Binder<'_, '_> {
     /// `expr` as `target`, if there is a way in this context.

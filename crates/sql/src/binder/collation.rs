@@ -4,9 +4,9 @@
 //! that name different ones are an error.
 
 use base::{Result, sqlstate};
+use syntax::tree::{self, ExprKind as Tree, Location};
 
 use super::Binder;
-use crate::tree::{self, ExprKind as Tree, Location};
 
 /// A COLLATE clause: the collation's name, and where it stands.
 type Clause<'t> = (&'t str, Location);

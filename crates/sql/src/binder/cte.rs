@@ -1,14 +1,14 @@
 //! WITH.
 
 use base::{Result, sqlstate};
+use plan::bound::{Change, Cte, FromItem, Query, RelationKind};
+use plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
+use syntax::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
+use types::SqlType;
 
 use super::Binder;
 use super::mentions::{mentions, statement_mentions};
 use super::scope::{CteState, VisibleCte};
-use crate::plan::bound::{Change, Cte, FromItem, Query, RelationKind};
-use crate::plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
-use crate::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
-use types::SqlType;
 
 impl Binder<'_, '_> {
     /// Binds WITH into the innermost scope, where its names become visible one after the other.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use plan::{Expr, ExprKind};
 use schema::catalog::{ColumnDef, FunctionDef as StoredFunction, TableDef};
+use syntax::tree::{self, Name, TypeName};
+use types::{CastContext, SqlType};
 
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
-use crate::plan::{Expr, ExprKind};
-use crate::tree::{self, Name, TypeName};
-use types::{CastContext, SqlType};
 
 /// What an expression of a definition is for.
 #[derive(Debug, Clone, Copy)]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base::limits::TARGETS_MAX;
 use base::{Error, Result, sqlstate};
+use plan::bound::{Query, Relation, RelationKind};
+use plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue, Variable};
+use syntax::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
+use types::{CastContext, RecordShape, SmolStr, SqlType, Value, oids};
 
 use super::Binder;
 use super::scope::JoinWithDots;
-use crate::plan::bound::{Query, Relation, RelationKind};
-use crate::plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue, Variable};
-use crate::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
-use types::{CastContext, RecordShape, SmolStr, SqlType, Value, oids};
 
 impl Binder<'_, '_> {
     /// Binds an expression; literals and parameters may stay `unknown`.
@@ -505,7 +505,7 @@ impl Binder<'_, '_> {
             ExprKind::Set(call) => self.call_shape(&call.function, &call.types),
             ExprKind::Call(call) => self.call_shape(&call.function, &call.types),
             ExprKind::Subquery(subquery) => {
-                let super::super::plan::SubqueryBody::Bound(query) = &subquery.body else { return None };
+                let plan::SubqueryBody::Bound(query) = &subquery.body else { return None };
                 self.output_shape(query, 0)
             }
             ExprKind::Variable(variable) if row.sql_type.oid == oids::RECORD => {
@@ -721,8 +721,8 @@ impl Binder<'_, '_> {
         let wanted = |number: i32| Expr::constant(Value::Int4(number), SqlType::INT4);
         let text = self.try_coerce(name, SqlType::TEXT, CastContext::Implicit, location)?;
         let text = text.ok_or_else(|| Error::internal("a name is no text"))?;
-        let call = crate::plan::Call {
-            function: crate::plan::FunctionTarget::Builtin(function),
+        let call = plan::Call {
+            function: plan::FunctionTarget::Builtin(function),
             arguments: vec![text, wanted(place.saturating_add(1)), wanted(1)],
             types: resolved.types,
             operator: None,

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::bound::{Column, FromItem, Join, Query, Relation, RelationKind};
+use plan::privileges::Privileges;
+use plan::user_types::is_composite_type;
+use plan::{Expr, ExprKind, JoinKind, NEW_ROWS, OLD_ROWS, SetCall};
 use schema::catalog::{Catalog, RelationKind as TableKind, TableDef, ViewScope};
+use syntax::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, TableReference};
+use types::{CatalogLookup, SqlType, oids};
 
 use super::Binder;
 use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
-use crate::plan::bound::{Column, FromItem, Join, Query, Relation, RelationKind};
-use crate::plan::user_types::is_composite_type;
-use crate::plan::{Expr, ExprKind, JoinKind, NEW_ROWS, OLD_ROWS, SetCall};
-use crate::privileges::Privileges;
-use crate::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, TableReference};
-use types::{CatalogLookup, SqlType, oids};
 
 /// An item and the names it brings.
 type Named = (FromItem, Vec<NamedItem>);
@@ -195,7 +195,7 @@ impl Binder<'_, '_> {
 
     /// The need to read a table or view of the server's own, if it is not for everybody.
     fn needs_system(&mut self, oid: Oid) -> Option<usize> {
-        crate::privileges::is_closed(oid).then(|| self.needs(oid, Privileges::SELECT))
+        plan::privileges::is_closed(oid).then(|| self.needs(oid, Privileges::SELECT))
     }
 
     /// A table with its alias's names for the columns; its number in the range table.
@@ -282,7 +282,7 @@ impl Binder<'_, '_> {
     /// The stored query of `view`, or of one that is built in, bound as a query of its own: it sees nothing of the
     /// statement around it.
     pub(super) fn view_query(&mut self, text: &str, view: Option<&Arc<TableDef>>) -> Result<Query> {
-        let query = crate::parser::parse_stored_query(text)?;
+        let query = syntax::parser::parse_stored_query(text)?;
         // The scopes around stay, so that levels count through the view, but show no names.
         let hidden = self.scopes.iter_mut().map(Scope::hide).collect::<Vec<_>>();
         let bound = self.with_foreign_text(|binder| {
@@ -535,7 +535,7 @@ impl Binder<'_, '_> {
             }
             call.columns = columns.iter().map(|column| column.sql_type).collect();
             call.composite = true;
-            if let crate::plan::FunctionTarget::Builtin(function) = &call.function
+            if let plan::FunctionTarget::Builtin(function) = &call.function
                 && types::takes_definitions(function)
             {
                 // The function needs the names and types; it gets them as a row of NULLs.
@@ -544,7 +544,7 @@ impl Binder<'_, '_> {
                 let shape = std::sync::Arc::new(types::RecordShape { type_oid: oids::RECORD, fields });
                 let row = types::RecordValue { shape, fields: nulls };
                 let row = types::Value::Record(std::sync::Arc::new(row));
-                call.arguments.push(crate::plan::Expr::constant(row, SqlType::new(oids::RECORD)));
+                call.arguments.push(plan::Expr::constant(row, SqlType::new(oids::RECORD)));
                 call.types.arguments.push(SqlType::new(oids::RECORD));
             }
             return Ok(columns);
@@ -566,12 +566,10 @@ impl Binder<'_, '_> {
         }
         // A single scalar column takes the alias's name.
         let own_name = match &call.function {
-            crate::plan::FunctionTarget::Builtin(def) if def.columns.len() == 1 => Name::new(def.columns[0].0),
-            crate::plan::FunctionTarget::Stored(stored) => {
-                super::function::single_output(stored).unwrap_or_else(|| {
-                    alias.filter(|_| !side_by_side).map_or_else(|| name.clone(), |alias| alias.name.clone())
-                })
-            }
+            plan::FunctionTarget::Builtin(def) if def.columns.len() == 1 => Name::new(def.columns[0].0),
+            plan::FunctionTarget::Stored(stored) => super::function::single_output(stored).unwrap_or_else(|| {
+                alias.filter(|_| !side_by_side).map_or_else(|| name.clone(), |alias| alias.name.clone())
+            }),
             _ => alias.filter(|_| !side_by_side).map_or_else(|| name.clone(), |alias| alias.name.clone()),
         };
         Ok(vec![Column { name: own_name, sql_type: result, dropped: false }])

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SortKey, bound, privileges};
 use schema::catalog::{ArgumentMode, FunctionDef as StoredFunction};
-
-use super::Binder;
-use super::scope::Place;
-use crate::plan::bound;
-use crate::plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SortKey};
-use crate::privileges;
-use crate::tree::{self, ExprKind as Tree, Location, Name, SortBy};
+use syntax::tree::{self, ExprKind as Tree, Location, Name, SortBy};
 use types::{
     self, AggregateDef, ArgumentSource, CallTypes, Callee, FunctionDef, Implementation, RecordShape, Resolved, SqlType,
     UserFunction, WrittenArgument, oids,
 };
+
+use super::Binder;
+use super::scope::Place;
 
 /// The most arguments a function takes.
 const ARGUMENTS_MAX: usize = 100;
@@ -354,7 +352,7 @@ impl Binder<'_, '_> {
                 let argument = argument.ok_or_else(|| Error::internal("no such argument"))?;
                 let sql_type = wanted.unwrap_or_else(|| SqlType::new(argument.type_oid));
                 let text = argument.default.as_deref().ok_or_else(|| Error::internal("no such default"))?;
-                let expr = crate::parser::parse_expression(text)?;
+                let expr = syntax::parser::parse_expression(text)?;
                 // Where nothing else says what a polymorphic argument is, the default does.
                 let target = Some(sql_type).filter(|own| !types::is_polymorphic(own.oid));
                 self.with_foreign_text(|binder| binder.scalar_in_empty_scope(&expr, target, Place::ColumnDefault))

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 
 use base::Oid;
+use plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
+use types::{OperatorDef, OperatorRole, Value, comparator, oids};
 
 use super::aggregate::same;
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
-use types::{OperatorDef, OperatorRole, Value, comparator, oids};
 
 /// Longer lists are not looked through.
 const ELEMENTS_MAX: usize = 100;
@@ -306,7 +306,7 @@ fn integers(oid: Oid) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Expr;
+    use plan::Expr;
     use types::SqlType;
 
     use OperatorRole::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};

@@ -2,11 +2,11 @@
 
 use base::lock_mode::{RowLockMode, WaitPolicy};
 use base::{Error, Result, sqlstate};
+use plan::bound::{Distinct, FromItem, Lock, Query, RelationKind};
+use plan::privileges::Privileges;
+use syntax::tree::{LockStrength, LockWait, Locking};
 
 use super::Binder;
-use crate::plan::bound::{Distinct, FromItem, Lock, Query, RelationKind};
-use crate::privileges::Privileges;
-use crate::tree::{LockStrength, LockWait, Locking};
 
 /// How messages name the strongest of these clauses.
 pub(super) fn clause(locking: &[Locking]) -> &'static str {
@@ -145,7 +145,7 @@ impl Binder<'_, '_> {
 
 /// Whether an outer join may make up rows of NULLs for the entry.
 pub(super) fn made_up(item: &FromItem, relation: u32, nullable: bool) -> bool {
-    use crate::plan::JoinKind;
+    use plan::JoinKind;
     match item {
         FromItem::Relation(found) => *found == relation && nullable,
         FromItem::Join(join) => {

@@ -1,6 +1,6 @@
 //! Which tables a query names, before it is bound: what common table expressions have to do with each other.
 
-use crate::tree::{
+use syntax::tree::{
     self, ConflictTarget, CteStatement, Distinct, ExprKind as Tree, GroupItem, Indirection, Name, QueryBody, SortBy,
     SubqueryKind, Target, WindowDefinition, With,
 };

@@ -1,12 +1,11 @@
 //! Errors for names that stand for nothing, with the hints that PostgreSQL gives.
 
 use base::{Error, sqlstate};
+use plan::bound::{Relation, RelationKind};
+use syntax::tree::{Location, Name};
 
 use super::Binder;
 use super::scope::{SYSTEM_COLUMNS, Scope, has_system_columns};
-use crate::plan::bound::Relation;
-use crate::plan::bound::RelationKind;
-use crate::tree::{Location, Name};
 
 impl Binder<'_, '_> {
     /// 42P01 for a table's name that stands for nothing here, with the hints PostgreSQL gives.

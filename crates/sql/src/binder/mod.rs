@@ -63,16 +63,15 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use base::{Error, Lsn, Oid, Result, sqlstate};
-use schema::catalog::{Catalog, PG_CATALOG_SCHEMA, TableDef, ViewScope};
-
-use crate::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
-use crate::plan::bound::Query;
-use crate::plan::{Expr, Meaning, SystemCatalog};
-use crate::privileges::{self, Access, ColumnsUsed, Privileges};
-use crate::tree::{self, Location, Name, Statement};
 use ::types::{CatalogLookup, EvalContext, SqlType, Value};
+use base::{Error, Lsn, Oid, Result, sqlstate};
+use plan::bound::Query;
+use plan::privileges::{self, Access, ColumnsUsed, Privileges};
+use plan::{Expr, Meaning, SystemCatalog};
+use schema::catalog::{Catalog, PG_CATALOG_SCHEMA, TableDef, ViewScope};
 use scope::Scope;
+use syntax::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
+use syntax::tree::{self, Location, Name, Statement};
 
 /// Names that mean parameters: the variables of a PL/pgSQL function around the statement.
 pub trait VariableNames {
@@ -124,7 +123,7 @@ pub struct BindContext<'a> {
     /// The names of variables around the statement.
     pub variables: Option<&'a dyn VariableNames>,
     /// Tables that a trigger's function can read besides those of the catalog.
-    pub transition_tables: &'a [Arc<crate::plan::VirtualTable>],
+    pub transition_tables: &'a [Arc<plan::VirtualTable>],
     /// The name of the database, for names that have one written.
     pub database: &'a str,
     /// The text the statement was parsed from: error positions count in it.

@@ -1,11 +1,11 @@
 //! Operators, and the constructs made of them: IN, BETWEEN, IS DISTINCT FROM, NULLIF, row comparisons.
 
 use base::{Result, sqlstate};
+use plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
+use syntax::tree::{self, ExprKind as Tree, Location, OperatorName};
+use types::{Cast, CastContext, OperatorDef, ResolvedOperator, SqlType, oids};
 
 use super::Binder;
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
-use crate::tree::{self, ExprKind as Tree, Location, OperatorName};
-use types::{Cast, CastContext, OperatorDef, ResolvedOperator, SqlType, oids};
 
 impl Binder<'_, '_> {
     /// An operator as written.

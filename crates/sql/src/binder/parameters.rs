@@ -1,8 +1,7 @@
 //! The types of `$1`, `$2`, ...: given, or taken from where they are used first.
 
 use base::{Error, Oid, Result, sqlstate};
-
-use crate::tree::Location;
+use syntax::tree::Location;
 use types::{SqlType, oids};
 
 /// The types of a statement's parameters.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use plan::bound::{FromItem, Query, RelationKind, SetOperation, WindowSpec};
+use plan::{Expr, Quantifier, SetCall, SortKey, Subquery, SubqueryBody, SubqueryKind};
+
 use super::aggregate::{same, same_function, same_optional};
-use crate::plan::bound::{FromItem, Query, RelationKind, SetOperation, WindowSpec};
-use crate::plan::{Expr, Quantifier, SetCall, SortKey, Subquery, SubqueryBody, SubqueryKind};
 
 /// Whether two subqueries that are not planned yet are the same.
 pub(super) fn same_subquery(a: &Subquery, b: &Subquery) -> bool {

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use base::{Oid, Result, sqlstate};
+use plan::bound::{FromItem, Relation, WindowSpec, for_each_inner_mut};
+use plan::privileges::Privileges;
+use plan::{CaseWhen, CteId, Expr, ExprKind, Variable, bound};
 use schema::catalog::RelationKind as TableKind;
+use syntax::tree::{Location, Name};
+use types::{RecordShape, SqlType, Value, oids};
 
 use super::lock::made_up;
 use super::{Binder, VariableConflict};
-use crate::plan::bound;
-use crate::plan::bound::WindowSpec;
-use crate::plan::bound::{FromItem, Relation, for_each_inner_mut};
-use crate::plan::{CaseWhen, CteId, Expr, ExprKind, Variable};
-use crate::privileges::Privileges;
-use crate::tree::{Location, Name};
-use types::{RecordShape, SqlType, Value, oids};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,14 +5,14 @@
 //! closes a cycle. Within the outer queries, columns are called by their numbers, which can't be ambiguous.
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::bound::{Column, Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
+use plan::{CteId, Expr, ExprKind, FieldAccess, OutputColumn, Variable};
+use syntax::parser::parse_expression;
+use syntax::tree::{self, CommonTableExpression, Location, Name, QueryBody};
+use types::{SqlType, oids};
 
 use super::Binder;
 use super::scope::{Place, Scope};
-use crate::parser::parse_expression;
-use crate::plan::bound::{Column, Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
-use crate::plan::{CteId, Expr, ExprKind, FieldAccess, OutputColumn, Variable};
-use crate::tree::{self, CommonTableExpression, Location, Name, QueryBody};
-use types::{SqlType, oids};
 
 /// What the clauses add.
 pub(super) struct Added {

@@ -1,16 +1,16 @@
 //! SELECT: clause by clause, in the order PostgreSQL binds them.
 
 use base::{Result, sqlstate};
+use plan::bound::{Column, Distinct, FromItem, OrderItem, Query, Relation, RelationKind, TargetEntry};
+use plan::{Expr, ExprKind};
+use syntax::tree::{self, GroupItem, Name, QueryBody, Select, SortBy, Target};
+use types::{SqlType, oids};
 
 use super::Binder;
 use super::aggregate::same;
 use super::scope::{Place, Scope};
 use super::target::check_count;
 use super::volatility::is_volatile;
-use crate::plan::bound::{Column, Distinct, FromItem, OrderItem, Query, Relation, RelationKind, TargetEntry};
-use crate::plan::{Expr, ExprKind};
-use crate::tree::{self, GroupItem, Name, QueryBody, Select, SortBy, Target};
-use types::{SqlType, oids};
 
 impl Binder<'_, '_> {
     /// A statement's own query.

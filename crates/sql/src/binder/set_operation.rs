@@ -1,13 +1,13 @@
 //! UNION, INTERSECT and EXCEPT.
 
 use base::{Result, sqlstate};
+use plan::bound::{Column, OrderItem, Query, Relation, RelationKind, SetOperation, TargetEntry};
+use plan::{Expr, OutputColumn};
+use syntax::tree::{self, ExprKind as Tree, Literal, Name, QueryBody, SetOperator, SortBy};
+use types::{SqlType, oids};
 
 use super::Binder;
 use super::scope::Place;
-use crate::plan::bound::{Column, OrderItem, Query, Relation, RelationKind, SetOperation, TargetEntry};
-use crate::plan::{Expr, OutputColumn};
-use crate::tree::{self, ExprKind as Tree, Literal, Name, QueryBody, SetOperator, SortBy};
-use types::{SqlType, oids};
 
 /// An operand: the operation and its columns.
 struct Operand {
@@ -157,7 +157,7 @@ impl Binder<'_, '_> {
             }
             let column = Expr::column(index, *sql_type);
             let cast = self.coerce_to_common_type(column, target, construct, operand.location)?;
-            needed = needed || !matches!(cast.kind, crate::plan::ExprKind::Column(_));
+            needed = needed || !matches!(cast.kind, plan::ExprKind::Column(_));
             *sql_type = target;
             casts.push(cast);
         }
@@ -199,7 +199,7 @@ impl Binder<'_, '_> {
     ) -> Result<()> {
         let Some(entry) = query.targets.iter_mut().filter(|entry| !entry.hidden).nth(index) else { return Ok(()) };
         // A bare VALUES hands its columns through: the values themselves take the type.
-        if let crate::plan::ExprKind::Variable(variable) = &entry.expr.kind
+        if let plan::ExprKind::Variable(variable) = &entry.expr.kind
             && variable.level == 0
             && let RelationKind::Values(rows) = &mut query.relations[variable.relation as usize].kind
         {

@@ -3,13 +3,13 @@
 //! Rows that the statement would give another name set nothing. The statement gives the query's rows, and counts none of them.
 
 use base::{Error, Result, sqlstate};
+use plan::bound::Query;
 use schema::catalog::PG_CATALOG_SCHEMA;
+use syntax::parser::parse_expression;
+use syntax::tree::{self, Distinct, Expr, ExprKind, FromItem, Literal, Name, OperatorName, QueryBody, Select, Target};
 
 use super::Binder;
 use super::table::FoundRelation;
-use crate::parser::parse_expression;
-use crate::plan::bound::Query;
-use crate::tree::{self, Distinct, Expr, ExprKind, FromItem, Literal, Name, OperatorName, QueryBody, Select, Target};
 
 impl Binder<'_, '_> {
     /// The query that an UPDATE of `pg_settings` is; nothing for one of another table.

@@ -1,13 +1,13 @@
 //! Subqueries in expressions.
 
 use base::{Result, sqlstate};
+use plan::bound::Query;
+use plan::{Expr, ExprKind, Quantifier, Subquery, SubqueryBody, SubqueryKind};
+use syntax::tree::{self, Location};
+use types::SqlType;
 
 use super::Binder;
 use super::operator::{call_of, is_hashable_equality};
-use crate::plan::bound::Query;
-use crate::plan::{Expr, ExprKind, Quantifier, Subquery, SubqueryBody, SubqueryKind};
-use crate::tree::{self, Location};
-use types::SqlType;
 
 impl Binder<'_, '_> {
     /// A subquery as an operand.

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::bound::{Column, Relation, RelationKind};
+use plan::user_types::{composite_named, is_composite_type};
+use plan::{Expr, ExprKind, IndexExpressions, TableExpressions, VirtualTable};
 use schema::catalog;
 use schema::catalog::{ConstraintKind, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, TableDef};
+use syntax::tree::{self, Location, Name, QualifiedName};
+use types::SqlType;
 
 use super::scope::{NamedItem, Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{BindContext, Binder, Parameters};
-use crate::plan::bound::{Column, Relation, RelationKind};
-use crate::plan::user_types::{composite_named, is_composite_type};
-use crate::plan::{Expr, ExprKind, IndexExpressions, TableExpressions, VirtualTable};
-use crate::tree::{self, Location, Name, QualifiedName};
-use types::SqlType;
 
 /// What a table's name was found to be.
 #[derive(Debug, Clone)]
@@ -253,7 +253,7 @@ impl Binder<'_, '_> {
 
     /// An expression of a table's definition, over its full row.
     fn table_expr(&mut self, table: &Arc<TableDef>, text: &str, wanted: Option<SqlType>, place: Place) -> Result<Expr> {
-        let expr = crate::parser::parse_expression(text)?;
+        let expr = syntax::parser::parse_expression(text)?;
         self.table_expr_tree(table, &expr, wanted, place, None)
     }
 
@@ -285,10 +285,10 @@ impl Binder<'_, '_> {
 
 /// Variables of the only entry become slots of its full row.
 pub(super) fn to_row_slots(expr: &mut Expr) {
-    if let crate::plan::ExprKind::Variable(variable) = &expr.kind
+    if let plan::ExprKind::Variable(variable) = &expr.kind
         && variable.attribute >= 0
     {
-        expr.kind = crate::plan::ExprKind::Column(variable.attribute as u32);
+        expr.kind = plan::ExprKind::Column(variable.attribute as u32);
     }
     expr.for_each_child_mut(&mut to_row_slots);
 }

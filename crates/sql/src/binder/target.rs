@@ -2,16 +2,16 @@
 
 use base::limits::TARGETS_MAX;
 use base::{Error, Oid, Result, sqlstate};
+use plan::bound::{RelationKind, TargetEntry};
+use plan::{Expr, ExprKind, OutputColumn, SortKey};
+use syntax::tree::{
+    self, ExprKind as Tree, Indirection, Literal, Name, SessionFunction, SortBy, SortDirection, SubqueryKind, Target,
+};
+use types::SqlType;
 
 use super::Binder;
 use super::aggregate::same;
 use super::scope::{NamedColumn, Place};
-use crate::plan::bound::{RelationKind, TargetEntry};
-use crate::plan::{Expr, ExprKind, OutputColumn, SortKey};
-use crate::tree::{
-    self, ExprKind as Tree, Indirection, Literal, Name, SessionFunction, SortBy, SortDirection, SubqueryKind, Target,
-};
-use types::SqlType;
 
 impl Binder<'_, '_> {
     /// A select or RETURNING list.

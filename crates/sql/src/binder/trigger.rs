@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use schema::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
-
-use super::scope::{Place, Scope};
-use super::{BindContext, Binder, Parameters};
-use crate::plan::{
+use plan::{
     Expr, ExprKind, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, Variable, VirtualColumn, VirtualTable,
     builtin_trigger_function,
 };
-use crate::tree::{self, Name};
+use schema::catalog::{ColumnDef, TableDef, TriggerDef, TriggerTiming};
+use syntax::tree::{self, Name};
 use types::{RecordShape, SqlType, Value};
+
+use super::scope::{Place, Scope};
+use super::{BindContext, Binder, Parameters};
 
 /// How many rows a statement is thought to change, for the plans of what reads them.
 const TRANSITION_ROWS: f64 = 100.0;
@@ -78,7 +78,7 @@ impl Binder<'_, '_> {
             let condition = match &def.condition {
                 None => None,
                 Some(text) => {
-                    let expr = crate::parser::parse_expression(text)?;
+                    let expr = syntax::parser::parse_expression(text)?;
                     Some(self.with_foreign_text(|binder| binder.trigger_condition(table, &expr))?)
                 }
             };
@@ -103,7 +103,7 @@ impl Binder<'_, '_> {
         let mut columns = def.update_columns.clone();
         for place in &def.update_columns {
             let Some(text) = table.columns.get(*place).and_then(|column| column.generated.as_deref()) else { continue };
-            let expr = crate::parser::parse_expression(text)?;
+            let expr = syntax::parser::parse_expression(text)?;
             let computed =
                 self.with_foreign_text(|binder| binder.table_expr_tree(table, &expr, None, Place::Generated, None))?;
             columns.extend(super::table::expression_columns(&computed));

@@ -1,12 +1,12 @@
 //! Type names.
 
 use base::{Oid, Result, sqlstate};
+use plan::privileges::Privileges;
+use syntax::tree::{Expr, ExprKind, Literal, Location, Name, TypeName};
+use types::SqlType;
 
 use super::Binder;
 use super::scope::JoinWithDots;
-use crate::privileges::Privileges;
-use crate::tree::{Expr, ExprKind, Literal, Location, Name, TypeName};
-use types::SqlType;
 
 impl Binder<'_, '_> {
     /// The type that a name stands for: 42704 if there is none.

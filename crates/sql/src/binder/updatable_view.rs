@@ -6,16 +6,16 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::bound::RelationKind;
+use plan::privileges::{ColumnsUsed, Privileges};
+use plan::{Expr, ExprKind};
 use schema::catalog::{ColumnDef, RelationKind as TableKind, TableDef, TriggerTiming};
 use schema::row::ColumnSet;
+use syntax::tree::{self, Distinct, Name, QueryBody, Select, TableReference};
 
 use super::scope::{NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
 use super::{BindContext, Binder, Parameters};
-use crate::plan::bound::RelationKind;
-use crate::plan::{Expr, ExprKind};
-use crate::privileges::{ColumnsUsed, Privileges};
-use crate::tree::{self, Distinct, Name, QueryBody, Select, TableReference};
 
 /// What a statement changes: a table, in some views' place if one was named.
 pub(super) struct ChangeTarget {
@@ -229,7 +229,7 @@ fn not_updatable(view: &TableDef, verb: ChangeVerb, why: &str) -> Error {
 
 /// The query of a view as it is stored.
 fn query_of(view: &TableDef) -> Result<tree::Query> {
-    crate::parser::parse_stored_query(view.view_query.as_deref().unwrap_or_default()).map(|query| *query)
+    syntax::parser::parse_stored_query(view.view_query.as_deref().unwrap_or_default()).map(|query| *query)
 }
 
 impl Binder<'_, '_> {

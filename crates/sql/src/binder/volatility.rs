@@ -1,7 +1,7 @@
 //! Which expressions give something else, or have effects, each time that they are computed.
 
-use crate::plan::bound::{Cte, Query, RelationKind};
-use crate::plan::{AggregateCall, Expr, ExprKind, FunctionTarget, SetCall, Subquery, SubqueryBody};
+use plan::bound::{Cte, Query, RelationKind};
+use plan::{AggregateCall, Expr, ExprKind, FunctionTarget, SetCall, Subquery, SubqueryBody};
 use types::Volatility;
 
 /// Whether evaluating `expr` again may give something else, or has effects.

@@ -1,15 +1,13 @@
 //! Window functions and their windows.
 
 use base::{Result, sqlstate};
+use plan::bound::WindowSpec;
+use plan::{Expr, ExprKind, FrameExclusion, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode, WindowTarget};
+use syntax::tree::{self, Location, WindowDefinition};
+use types::{AggregateDef, FunctionDef, Resolved, SqlType, oids};
 
 use super::Binder;
 use super::scope::Place;
-use crate::plan::bound::WindowSpec;
-use crate::plan::{
-    Expr, ExprKind, FrameExclusion, WindowCall, WindowFrame, WindowFrameBound, WindowFrameMode, WindowTarget,
-};
-use crate::tree::{self, Location, WindowDefinition};
-use types::{AggregateDef, FunctionDef, Resolved, SqlType, oids};
 
 /// PostgreSQL's FRAMEOPTION bits.
 mod frame_option {
@@ -207,7 +205,7 @@ impl Binder<'_, '_> {
         Ok(WindowSpec { name: None, partition, order, frame: None, has_own_frame: false })
     }
 
-    fn window_clauses(&mut self, definition: &WindowDefinition) -> Result<(Vec<Expr>, Vec<crate::plan::SortKey>)> {
+    fn window_clauses(&mut self, definition: &WindowDefinition) -> Result<(Vec<Expr>, Vec<plan::SortKey>)> {
         let mut partition = Vec::with_capacity(definition.partition.len());
         for expr in &definition.partition {
             let bound = self.settled_expr(expr)?;

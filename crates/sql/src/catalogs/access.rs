@@ -1,19 +1,19 @@
 //! Who may connect, and how those who are connected came in: `pg_hba_file_rules`, `pg_stat_ssl`, `pg_shadow`, `pg_group`.
 
-use base::access::{AccessRules, AddressPattern};
-use base::settings::Id;
-use schema::catalog::{Catalog, RoleDef};
 use std::sync::Arc;
 
 use base::Result;
+use base::access::{AccessRules, AddressPattern};
+use base::settings::Id;
+use plan::privileges;
+use schema::catalog::{Catalog, RoleDef};
+use types::{Value, oids};
 
 use super::Equal;
 use super::objects::{roles, settings_array, timestamp};
 use super::rows::{NULL, row, text_array};
 use crate::executor::Run;
-use crate::privileges;
 use crate::session_defaults;
-use types::{Value, oids};
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
 pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

@@ -3,13 +3,8 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::{VirtualTable, user_types};
 use schema::catalog::{BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
-
-use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
-use super::{Equal, relations};
-use crate::commands::deparse::stored_value;
-use crate::executor::Run;
-use crate::plan::{VirtualTable, user_types};
 use types::cast::{CastContext, CastMethod};
 use types::collation::{COLLATIONS, Collation};
 use types::context::UserTypeKind;
@@ -18,6 +13,11 @@ use types::{
     CatalogLookup, Category, OperatorRole, SqlType, TypeDef, Value, base_type, builtin_type, builtin_types, oids,
     operators, type_functions,
 };
+
+use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
+use super::{Equal, relations};
+use crate::commands::deparse::stored_value;
+use crate::executor::Run;
 
 /// The tables of `information_schema` that are no views.
 const INFORMATION_TABLES: [&str; 4] = ["sql_features", "sql_implementation_info", "sql_parts", "sql_sizing"];
@@ -215,7 +215,7 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
     };
     let array_row = (array != Oid::INVALID).then(|| TypeRow {
         oid: array,
-        name: crate::plan::user_types::array_name_of(view.catalog(), oid, &own.name),
+        name: plan::user_types::array_name_of(view.catalog(), oid, &own.name),
         schema: own.schema,
         owner: own.owner,
         length: -1,

@@ -7,8 +7,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::user_types::TypeBody;
+use plan::{privileges, user_types};
 use schema::catalog::ConstraintKind::{Check, ForeignKey, PrimaryKey, Unique};
 use schema::catalog::{Catalog, ConstraintDef, IndexDef, Object, PUBLIC_SCHEMA, TableDef, class};
+use types::context::UserTypeKind;
+use types::{CatalogLookup, SqlType, Value, base_type};
 
 use super::objects::language_oid;
 use super::relations::{constraints, default_oid, tables};
@@ -16,11 +20,6 @@ use super::rows::{Wanted, letter, row, wanted_oid};
 use super::{Equal, builtin, rule_oid, system_table};
 use crate::commands::dependencies::{Named, WantedUses};
 use crate::executor::Run;
-use crate::plan::user_types;
-use crate::plan::user_types::TypeBody;
-use crate::privileges;
-use types::context::UserTypeKind;
-use types::{CatalogLookup, SqlType, Value, base_type};
 
 /// An object, or a part of one: its catalog, its number, and the number of the column.
 type Address = (Oid, Oid, i32);

@@ -1,11 +1,11 @@
 //! The checks of domains, as rows of `pg_constraint`.
 
 use base::Oid;
+use plan::user_types::TypeBody;
 use schema::catalog::{Catalog, class};
+use types::Value;
 
 use super::rows::{NULL, letter, row};
-use crate::plan::user_types::TypeBody;
-use types::Value;
 
 /// The rows of `pg_constraint` for the checks of domains.
 pub fn constraints(catalog: &Catalog) -> Vec<Vec<Value>> {

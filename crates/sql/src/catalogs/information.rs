@@ -3,22 +3,21 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::VirtualTable;
 use schema::catalog::{
     BOOTSTRAP_ROLE, ColumnDef, ConstraintKind, Identity, PG_CATALOG_SCHEMA, Persistence, RelationKind, SequenceDef,
     TableDef,
 };
-
-use super::Equal;
-use super::information_privileges::{column_is_accessible, is_accessible};
-use super::information_types::{collation, domain_is_not_null, interval_fields};
-use super::objects;
-use super::relations::{self, constraints, index_places, role_name};
-use super::rows::{NULL, row, yes_or_no};
-use crate::commands::deparse::{StoredAs, stored_expression};
-use crate::executor::Run;
-use crate::plan::VirtualTable;
 use types::numeric::decode_typmod;
 use types::{CatalogLookup, SqlType, TypeKind, Value, base_type, builtin_type, format_type_name, oids, type_shape};
+
+use super::information_privileges::{column_is_accessible, is_accessible};
+use super::information_types::{collation, domain_is_not_null, interval_fields};
+use super::relations::{self, constraints, index_places, role_name};
+use super::rows::{NULL, row, yes_or_no};
+use super::{Equal, objects};
+use crate::commands::deparse::{StoredAs, stored_expression};
+use crate::executor::Run;
 
 /// `tables`
 pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
@@ -227,7 +226,7 @@ fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &C
 }
 
 fn system_columns(run: &Run<'_, '_>, table: &VirtualTable) -> Vec<Vec<Value>> {
-    let row = |(place, column): (usize, &crate::plan::VirtualColumn)| {
+    let row = |(place, column): (usize, &plan::VirtualColumn)| {
         ColumnRow {
             schema: run.catalog.schema_name(table.schema),
             table: &table.name,

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::privileges::{
+    ALL, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject, inherited_roles, stored,
+};
 use schema::catalog::{Catalog, RelationKind, TableDef, class};
+use types::Value;
+use types::context::UserTypeKind;
 
 use super::Equal;
 use super::relations::{role_name, tables};
 use super::rows::{row, yes_or_no};
 use crate::executor::Run;
-use crate::privileges::{
-    ALL, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject, inherited_roles, stored,
-};
-use types::Value;
-use types::context::UserTypeKind;
 
 /// Views over these, as queries.
 pub const VIEWS: &[(u32, &str, &str, &str)] = &[
@@ -219,7 +219,7 @@ pub fn usage_privileges(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<V
         }
     };
     for def in catalog.customs(class::TYPE) {
-        let described = crate::plan::user_types::described(&run.catalog, def.oid);
+        let described = plan::user_types::described(&run.catalog, def.oid);
         if described.is_some_and(|found| matches!(found.user_type.kind, UserTypeKind::Domain(_))) {
             add(def.oid, def.schema, &def.name, def.owner, "DOMAIN");
         }

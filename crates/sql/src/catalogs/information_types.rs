@@ -1,7 +1,11 @@
 //! What `information_schema` says of types: domains, attributes, parameters, and the elements of arrays.
 
 use base::{Oid, Result};
+use plan::privileges::Privileges;
+use plan::user_types::{self, Described};
 use schema::catalog::{ArgumentMode, FunctionDef, RelationKind};
+use types::context::UserTypeKind;
+use types::{SqlType, TypeKind, Value, base_type, builtin_type, format_type, format_type_name, type_shape};
 
 use super::Equal;
 use super::information::{Measures, data_type, measures, type_identity};
@@ -10,10 +14,6 @@ use super::relations::tables;
 use super::rows::{NULL, row, yes_or_no};
 use crate::commands::deparse::stored_value;
 use crate::executor::Run;
-use crate::plan::user_types::{self, Described};
-use crate::privileges::Privileges;
-use types::context::UserTypeKind;
-use types::{SqlType, TypeKind, Value, base_type, builtin_type, format_type, format_type_name, type_shape};
 
 /// The collation `"C"`, which names have.
 const C_COLLATION: Oid = Oid(950);

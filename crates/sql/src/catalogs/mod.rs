@@ -26,12 +26,11 @@ mod views;
 use std::sync::Arc;
 
 use base::{Oid, Result};
-
-use crate::executor::Run;
-use crate::plan::{SystemCatalog, VirtualTable};
+use plan::{SystemCatalog, VirtualTable};
 use registry::{Entry, REGISTRY};
 use types::Value;
 
+use crate::executor::Run;
 pub use builtin::{is_shared, is_view};
 pub use not_null::is_not_null;
 pub use objects::comments;
@@ -82,7 +81,7 @@ pub fn system_table_named(schema: Option<&str>, name: &str) -> Option<Arc<Virtua
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privileges::CLOSED_TABLES;
+    use plan::privileges::CLOSED_TABLES;
 
     #[test]
     fn the_tables_that_are_closed_are_described_as_they_are() {

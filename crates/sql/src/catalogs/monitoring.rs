@@ -8,12 +8,12 @@ use base::{Oid, OwnerId, Result, Xid};
 use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
 use schema::catalog::{DATABASE_OID, READ_ALL_STATS_ROLE};
+use types::{Value, datetime, oids};
 
 use super::Equal;
 use super::rows::{NULL, row, text_array, wanted_name, xid};
 use crate::executor::Run;
 use crate::session::SessionInfo;
-use types::{Value, datetime, oids};
 
 /// The word of `pg_settings.vartype`.
 fn kind_name(kind: &Kind) -> &'static str {
@@ -320,7 +320,7 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
     let row = |statement: std::sync::Arc<crate::session::Prepared>| {
         // Types that were not given are those that binding found.
         let planned = match &statement.tree {
-            Some(_) => crate::parser::if_readable(statement.plan(run.state))?,
+            Some(_) => syntax::parser::if_readable(statement.plan(run.state))?,
             None => None,
         };
         let kept = statement.parameter_types();

@@ -1,9 +1,9 @@
 //! Which columns of catalogs are NOT NULL.
 
+use plan::VirtualTable;
 use schema::catalog::PG_CATALOG_SCHEMA;
 
 use super::builtin::is_view;
-use crate::plan::VirtualTable;
 
 /// The columns of catalogs that may be NULL, as PostgreSQL 15 tells of them in `pg_attribute`. Their names begin with their catalogs'.
 const NULLABLE: &[&str] = &[

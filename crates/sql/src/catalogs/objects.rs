@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::privileges::{self, Acl, Subject};
+use plan::user_types;
 use schema::catalog::{
     ArgumentMode, BOOTSTRAP_ROLE, Catalog, DATABASE_OID, DATABASE_OWNER_ROLE, FunctionDef, INFORMATION_SCHEMA, Object,
     PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Parallel, RoleDef, Volatility, class,
 };
+use types::{Implementation, Value, aggregates, functions, oids, type_functions};
 
 use super::Equal;
 use super::rows::{NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid};
 use crate::executor::Run;
-use crate::plan::user_types;
-use crate::privileges::{self, Acl, Subject};
-use types::{Implementation, Value, aggregates, functions, oids, type_functions};
 
 /// Schemas by number, those among them that have no descriptor.
 pub fn schemas(catalog: &Catalog) -> Vec<(Oid, String, Oid)> {

@@ -3,16 +3,16 @@
 use std::sync::{Arc, LazyLock};
 
 use base::{Oid, Result};
+use plan::{SystemCatalog, VirtualColumn, VirtualTable};
 use rustc_hash::FxHashMap;
 use schema::catalog::{INFORMATION_SCHEMA, PG_CATALOG_SCHEMA, SequenceDef};
+use types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named, oids};
 
 use super::{
     Equal, absent, access, builtin, depend, empty, information, information_privileges, information_types,
     information_views, monitoring, objects, relations, sequences, statistics, triggers, views,
 };
 use crate::executor::Run;
-use crate::plan::{SystemCatalog, VirtualColumn, VirtualTable};
-use types::{BuiltinCatalog, SqlType, Value, array_type, builtin_type_named, oids};
 
 /// What makes the rows of a table.
 pub type Rows = fn(&mut Run<'_, '_>, Equal<'_>) -> Result<Vec<Vec<Value>>>;

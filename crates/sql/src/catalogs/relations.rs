@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::VirtualTable;
+use plan::privileges::ColumnAcls;
 use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnProperties, ConstraintDef, ConstraintKind, CustomDef, ForeignKeyAction,
     ForeignKeyMatch, IndexDef, Object, Persistence, RelationKind, ReplicaIdentity, SequenceDef, TableDef, TriggerDef,
     class,
 };
+use syntax::parser::{if_readable, parse_expression};
+use types::{SqlType, TypeDef, Value, builtin_type, oids};
 
 use super::objects::acl_items;
 use super::rows::{
@@ -17,11 +21,7 @@ use super::rows::{
 use super::{Equal, builtin, sequences};
 use crate::binder::{DefinitionUse, definition_expression};
 use crate::executor::Run;
-use crate::parser::{if_readable, parse_expression};
-use crate::plan::VirtualTable;
-use crate::privileges::ColumnAcls;
 use crate::session::planning::Environment;
-use types::{SqlType, TypeDef, Value, builtin_type, oids};
 
 /// A row of `pg_class`.
 enum Relation {
@@ -84,7 +84,7 @@ fn relations(catalog: &Catalog, oid: &Wanted<'_, Oid>) -> Vec<Relation> {
 
 /// The relation of a type, if the type is composite.
 fn composite(def: &Arc<CustomDef>) -> Option<Relation> {
-    crate::plan::user_types::composite_fields(def).map(|fields| Relation::Composite(Arc::clone(def), fields))
+    plan::user_types::composite_fields(def).map(|fields| Relation::Composite(Arc::clone(def), fields))
 }
 
 /// All user tables, views and materialized views, by oid.
@@ -402,13 +402,12 @@ impl TypeShape {
         let base = types::base_type(&run.catalog, SqlType::new(oid)).oid;
         let is_enum =
             || matches!(types::type_shape(&run.catalog, base).map(|shape| shape.kind), Some(types::TypeKind::Enum));
-        let collation = crate::plan::user_types::collation_of(&run.catalog, oid);
+        let collation = plan::user_types::collation_of(&run.catalog, oid);
         match builtin_type(base) {
             Some(def) => TypeShape { collation, ..TypeShape::of_builtin(def) },
             None if is_enum() => TypeShape { length: 4, by_value: true, align: 'i', storage: 'p', collation },
             None => {
-                let element =
-                    crate::plan::user_types::element_of_array(base).map(|element| TypeShape::of(run, element));
+                let element = plan::user_types::element_of_array(base).map(|element| TypeShape::of(run, element));
                 let align = if element.is_some_and(|element| element.align != 'd') { 'i' } else { 'd' };
                 TypeShape { length: -1, by_value: false, align, storage: 'x', collation }
             }
@@ -496,7 +495,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                 }
             }
             Relation::Composite(def, fields) => {
-                let collations = crate::plan::user_types::field_collations(def);
+                let collations = plan::user_types::field_collations(def);
                 for (place, (name, sql_type)) in fields.iter().enumerate() {
                     let collation = collations.get(place).copied().flatten();
                     let properties = ColumnProperties { place, collation, ..ColumnProperties::default() };
@@ -559,7 +558,7 @@ fn index_column_properties(
 /// The collation of an index's key; invalid where its type has none.
 fn key_collation(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef, place: usize) -> Result<Oid> {
     let of_column = |place: usize| {
-        let own = || crate::plan::user_types::collation_of(&run.catalog, table.columns[place].type_oid);
+        let own = || plan::user_types::collation_of(&run.catalog, table.columns[place].type_oid);
         table.properties_of(place).collation.unwrap_or_else(own)
     };
     let key = &index.keys[place];
@@ -571,7 +570,7 @@ fn key_collation(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef, pla
     if let Some(said) = index.properties_of(place).collation {
         return Ok(said);
     }
-    let own = crate::plan::user_types::collation_of(&run.catalog, sql_type.oid);
+    let own = plan::user_types::collation_of(&run.catalog, sql_type.oid);
     if own == Oid::INVALID {
         return Ok(own);
     }

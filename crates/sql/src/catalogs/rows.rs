@@ -1,9 +1,9 @@
 //! What the producers of rows share.
 
 use base::Oid;
+use types::{ArrayValue, Value, oids};
 
 use super::Equal;
-use types::{ArrayValue, Value, oids};
 
 /// The tablespace everything is in.
 pub const TABLESPACE_OID: Oid = Oid(1663);

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::VirtualTable;
+use plan::privileges::Privileges;
 use schema::catalog::{Catalog, SequenceDef};
+use types::{Value, oids};
 
 use super::relations::role_name;
 use super::rows::row;
 use super::{Equal, registry};
 use crate::executor::Run;
-use crate::plan::VirtualTable;
-use crate::privileges::Privileges;
-use types::{Value, oids};
 
 /// The columns of a sequence seen as a table.
 pub const SEQUENCE_COLUMNS: &[(&str, Oid)] =

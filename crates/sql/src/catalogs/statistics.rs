@@ -3,12 +3,12 @@
 use base::Result;
 use engine::WalStatistics;
 use schema::catalog::{DATABASE_OID, PG_CATALOG_SCHEMA};
+use types::{Numeric, Value};
 
 use super::monitoring::time;
 use super::rows::{NULL, Wanted, row, wanted_oid};
 use super::{Equal, relations};
 use crate::executor::Run;
-use types::{Numeric, Value};
 
 /// `cohort_stat_ssi`: what serializable isolation has done, and whom it has sacrificed, by reason.
 pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

@@ -2,11 +2,11 @@
 
 use base::{Oid, Result};
 use schema::catalog::{TriggerDef, TriggerEnabled, TriggerTiming};
+use types::Value;
 
 use super::rows::{NULL, int2_vector, letter, row, wanted_oid};
 use super::{Equal, relations};
 use crate::executor::Run;
-use types::Value;
 
 /// `pg_trigger.tgtype`
 fn type_bits(def: &TriggerDef) -> i16 {

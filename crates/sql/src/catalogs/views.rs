@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::privileges::{Privileges, Subject};
 use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, RelationKind};
+use types::packed::read_any;
+use types::{ArrayValue, SqlType, Value, oids};
 
 use super::relations::{is_foreign_key, role_name, tables};
 use super::rows::{NULL, row};
@@ -12,9 +15,6 @@ use super::{Equal, builtin};
 use crate::commands::dependencies::ViewUse;
 use crate::executor::Run;
 use crate::planner::TableStatistics;
-use crate::privileges::{Privileges, Subject};
-use types::packed::read_any;
-use types::{ArrayValue, SqlType, Value, oids};
 
 /// Views that are queries: number, name, columns, and the query.
 pub const QUERIES: &[(u32, &str, &str, &str)] = &[

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use syntax::tree::{self, DefinitionElement, Statement};
+
 use super::{definition_tag, name};
 use crate::session::SessionState;
-use crate::tree::{self, DefinitionElement, Statement};
 
 /// The classes of `log_statement`: its words ask for a class and those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

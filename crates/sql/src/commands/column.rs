@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::{Expr, ExprKind};
 use schema::catalog::{ColumnDef, ColumnProperties, Identity, SequenceDef, TableDef};
+use syntax::tree::{self, ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, DefinitionElement, Name};
+use types::{SqlType, TypeKind, Value, Volatility, oids};
 
 use super::ddl::Ddl;
 use super::deparse::{NoNames, TableNames};
 use super::index::is_system_column;
 use super::{properties, sequence};
 use crate::binder::{DefinitionUse, expression_columns, has_whole_row};
-use crate::plan::{Expr, ExprKind};
-use crate::tree::{self, ColumnDefinition, Constraint, ConstraintAttribute, ConstraintKind, DefinitionElement, Name};
-use types::{SqlType, TypeKind, Value, Volatility, oids};
 
 /// A column, and what its definition asks for beyond its descriptor.
 pub(super) struct NewColumn {

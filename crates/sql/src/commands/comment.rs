@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Result, sqlstate};
+use plan::user_types::is_composite_type;
 use schema::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
+use syntax::tree::{ObjectKind, ObjectName};
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found, no_column, no_role, system_refusal};
 use super::drop::{hold_function, hold_schema};
-use crate::plan::user_types::is_composite_type;
 use crate::session::UtilityOutput;
-use crate::tree::{ObjectKind, ObjectName};
 
 /// COMMENT ON.
 pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>) -> Result<UtilityOutput> {

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::user_types::{self, TypeBody};
 use schema::catalog::{Catalog, CustomDef, Object};
+use syntax::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
+use types::SqlType;
 
 use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
 use super::dependencies::{Node, Renaming, describe, drop_dependents, views_reading};
@@ -15,9 +18,6 @@ use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::{Readers, naming, with_rows};
 use super::stored_query::lower_known_fields;
 use super::{column, properties, user_type};
-use crate::plan::user_types::{self, TypeBody};
-use crate::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
-use types::SqlType;
 
 /// A composite type as it is now.
 struct Composite {

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::Privileges;
+use plan::user_types::is_composite_type;
+use plan::{CatalogView, Expr};
 use schema::catalog::{
     ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, Persistence, RelationKind, TableDef,
 };
+use syntax::tree::{self, Constraint, ForeignKey, Name};
+use types::{SqlType, oids};
 
 use super::ddl::{Ddl, Found, system_refusal, without_position};
 use super::deparse::TableNames;
 use super::{names, temporary, validate};
 use crate::binder::{DefinitionUse, has_whole_row, named_columns};
 use crate::executor::check_existing_rows;
-use crate::plan::user_types::is_composite_type;
-use crate::plan::{CatalogView, Expr};
-use crate::privileges::Privileges;
-use crate::tree::{self, Constraint, ForeignKey, Name};
-use types::{SqlType, oids};
 
 /// 42710 if the table has a constraint of this name, or a constraint trigger.
 pub(super) fn require_free_name(table: &TableDef, name: &str) -> Result<()> {

@@ -6,10 +6,18 @@ use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
 use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
+use plan::Expr;
+use plan::privileges::Privileges;
+use plan::user_types::composite_fields;
 use schema::catalog::{
     ColumnDef, ColumnProperties, ConstraintDef, ConstraintKind as StoredKind, IndexDef, Persistence, SequenceDef,
     TableDef,
 };
+use syntax::tree::{
+    Constraint, ConstraintKind, CreateTable, DefinitionElement, DefinitionValue, ForeignKey, KeyConstraint, Name,
+    OnCommit, QualifiedName, TableElement,
+};
+use types::SqlType;
 
 use super::column::{self, Counted, NewColumn, check_type};
 use super::ddl::{Ddl, Found};
@@ -18,15 +26,7 @@ use super::options::{self, OptionsOf};
 use super::stored_expression::{Place, for_each_of_table};
 use super::{constraint, index, names};
 use crate::binder::has_whole_row;
-use crate::plan::Expr;
-use crate::plan::user_types::composite_fields;
-use crate::privileges::Privileges;
 use crate::session::UtilityOutput;
-use crate::tree::{
-    Constraint, ConstraintKind, CreateTable, DefinitionElement, DefinitionValue, ForeignKey, KeyConstraint, Name,
-    OnCommit, QualifiedName, TableElement,
-};
-use types::SqlType;
 
 /// CREATE TABLE.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityOutput> {

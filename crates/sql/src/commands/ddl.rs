@@ -7,25 +7,25 @@ use std::sync::Arc;
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, SqlState, sqlstate};
 use engine::Table;
+use plan::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
+use plan::user_types::{self, composite_named, relation_name_is_taken};
+use plan::{CatalogView, Expr};
 use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, DATABASE_OID, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
     Persistence, Relation, TableDef, class,
 };
+use syntax::parser::character_position;
+use syntax::tree::{self, Location, Name, QualifiedName, RoleName, Statement, TablePersistence, TypeName};
+use types::{SqlType, Volatility};
 
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
 use crate::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
 use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
-use crate::parser::character_position;
-use crate::plan::user_types::{self, composite_named, relation_name_is_taken};
-use crate::plan::{CatalogView, Expr};
 use crate::planner::{Inlining, volatility};
-use crate::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, new_run};
-use crate::tree::{self, Location, Name, QualifiedName, RoleName, Statement, TablePersistence, TypeName};
-use types::{SqlType, Volatility};
 
 /// The lock on an object whose description or privileges change.
 pub(super) const CHANGE_LOCK: LockMode = LockMode::ShareUpdateExclusive;
@@ -828,7 +828,7 @@ fn bind_text(
     text: &str,
     used_for: DefinitionUse<'_>,
 ) -> Result<(Expr, Vec<Access>)> {
-    let expr = crate::parser::parse_expression(text)?;
+    let expr = syntax::parser::parse_expression(text)?;
     Environment::new(state, state.catalog().for_stored_text())
         .bind(text, |context| definition_expression(context, table, &expr, used_for))
 }

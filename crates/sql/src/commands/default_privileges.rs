@@ -1,13 +1,13 @@
 //! ALTER DEFAULT PRIVILEGES, and what new objects get by it.
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::{self, Acl, DefaultAcl, Kind, Subject};
 use schema::catalog::CustomDef;
+use syntax::tree::{DefaultPrivileges, ObjectKind, RoleName};
 
 use super::ddl::Ddl;
 use super::grant;
-use crate::privileges::{self, Acl, DefaultAcl, Kind, Subject};
 use crate::session::UtilityOutput;
-use crate::tree::{DefaultPrivileges, ObjectKind, RoleName};
 
 /// ALTER DEFAULT PRIVILEGES.
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &DefaultPrivileges) -> Result<UtilityOutput> {

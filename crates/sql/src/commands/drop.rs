@@ -7,13 +7,13 @@ use base::{Error, Oid, Result, SqlState, sqlstate};
 use schema::catalog::{
     ConstraintKind, FunctionDef, FunctionKind, INFORMATION_SCHEMA, IndexDef, PG_CATALOG_SCHEMA, RelationKind,
 };
+use syntax::tree::{Drop, ObjectKind, ObjectName};
 
 use super::ddl::{DROP_LOCK, Ddl, Found, system_refusal};
 use super::dependencies::{Node, drop_all, signature};
 use super::rename::kind_words;
 use super::sequence;
 use crate::session::UtilityOutput;
-use crate::tree::{Drop, ObjectKind, ObjectName};
 
 /// DROP.
 pub(super) fn drop(ddl: &mut Ddl<'_>, drop: &Drop) -> Result<UtilityOutput> {
@@ -223,7 +223,7 @@ fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
 }
 
 /// A type's name as the grammar gives it.
-fn written_type(name: &crate::tree::TypeName) -> String {
+fn written_type(name: &syntax::tree::TypeName) -> String {
     let schema = name.schema.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
     format!("{schema}{}{}", name.name, "[]".repeat(name.array_dimensions as usize))
 }

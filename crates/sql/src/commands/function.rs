@@ -4,7 +4,14 @@ use std::sync::Arc;
 
 use base::limits::ARGUMENTS_MAX;
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::Subject;
+use plan::{CatalogView, Expr, OutputColumn};
 use schema::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Parallel, Volatility};
+use syntax::tree::{
+    AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name,
+    ObjectKind, ObjectName, ParameterMode, TypeName,
+};
+use types::{CallTypes, SqlType, TypeKind, Value, oids};
 
 use super::ddl::{CHANGE_LOCK, Ddl, without_position};
 use super::deparse::NoNames;
@@ -14,15 +21,8 @@ use super::overloads::Callers;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
 use crate::executor::{evaluate, run_pending_checks};
-use crate::plan::{CatalogView, Expr, OutputColumn};
-use crate::privileges::Subject;
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
-use crate::tree::{
-    AlterFunction, CreateFunction, DefinitionElement, DefinitionValue, FunctionCall, FunctionParameter, Name,
-    ObjectKind, ObjectName, ParameterMode, TypeName,
-};
-use types::{CallTypes, SqlType, TypeKind, Value, oids};
 
 /// CREATE FUNCTION and CREATE PROCEDURE.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<UtilityOutput> {

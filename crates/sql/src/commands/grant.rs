@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
+use plan::user_types::is_composite_type;
 use rustc_hash::FxHashSet;
 use schema::catalog::{Catalog, DATABASE_OID, Object, RelationKind};
+use syntax::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};
+use types::context::UserTypeKind;
+use types::{CatalogLookup, resolve_type_name};
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found, system_refusal};
 use super::drop::find_function;
 use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
-use crate::plan::user_types::is_composite_type;
-use crate::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use crate::session::UtilityOutput;
-use crate::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};
-use types::context::UserTypeKind;
-use types::{CatalogLookup, resolve_type_name};
 
 /// GRANT and REVOKE.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &Grant) -> Result<UtilityOutput> {

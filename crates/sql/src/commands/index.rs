@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, FileNumber, Oid, Result, sqlstate};
+use plan::Expr;
+use plan::user_types::is_composite_type;
 use schema::catalog::{ConstraintDef, ConstraintKind, IndexDef, IndexKey, KeyProperties, RelationKind, TableDef};
+use syntax::parser::if_readable;
+use syntax::tree::{CreateIndex, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget};
+use types::{SqlType, StorageKind, TypeKind, Volatility};
 
 use super::ddl::{Ddl, Found, system_refusal};
 use super::deparse::TableNames;
@@ -13,12 +18,7 @@ use super::options::{self, OptionsOf};
 use super::{create_table, names, properties, validate};
 use crate::binder::{DefinitionUse, expression_columns, has_whole_row, table_expressions};
 use crate::executor::TableKeys;
-use crate::parser::if_readable;
-use crate::plan::Expr;
-use crate::plan::user_types::is_composite_type;
 use crate::session::UtilityOutput;
-use crate::tree::{CreateIndex, IndexElement, KeyConstraint, Name, QualifiedName, Reindex, ReindexTarget};
-use types::{SqlType, StorageKind, TypeKind, Volatility};
 
 /// The most columns an index may have.
 const COLUMNS_MAX: usize = 32;
@@ -138,7 +138,7 @@ fn key_of(
         (None, Some(expr)) => {
             let bound = ddl.expression(Some(table), expr, DefinitionUse::IndexKey)?;
             // An expression that is only a column, in parentheses or cast to the type that it has.
-            if let crate::plan::ExprKind::Column(slot) = &bound.kind
+            if let plan::ExprKind::Column(slot) = &bound.kind
                 && table.columns[*slot as usize].type_oid == bound.sql_type.oid
             {
                 key.column = Some(*slot as usize);
@@ -282,7 +282,7 @@ fn note_needs(ddl: &Ddl<'_>, table: &Arc<TableDef>, index: Oid) -> Result<()> {
 pub(super) fn of_constraint(
     ddl: &Ddl<'_>,
     table: &mut TableDef,
-    constraint: &crate::tree::Constraint,
+    constraint: &syntax::tree::Constraint,
     key: &KeyConstraint,
     is_primary: bool,
     taken: &[String],
@@ -363,7 +363,7 @@ pub(super) fn tell_implicit(ddl: &mut Ddl<'_>, statement: &str, index: &IndexDef
 pub(super) fn add_constraint(
     ddl: &mut Ddl<'_>,
     table: Oid,
-    constraint: &crate::tree::Constraint,
+    constraint: &syntax::tree::Constraint,
     key: &KeyConstraint,
     is_primary: bool,
 ) -> Result<()> {
@@ -403,7 +403,7 @@ pub(super) fn refuse_second_primary_key(def: &TableDef) -> Result<()> {
 fn use_index(
     ddl: &mut Ddl<'_>,
     mut def: TableDef,
-    constraint: &crate::tree::Constraint,
+    constraint: &syntax::tree::Constraint,
     name: &Name,
     is_primary: bool,
 ) -> Result<()> {

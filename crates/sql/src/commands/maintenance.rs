@@ -5,16 +5,16 @@ use std::sync::Arc;
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
 use engine::{Granted, Table, VacuumOptions, VacuumSummary};
+use plan::privileges::{Privileges, Subject};
 use schema::catalog::{CHECKPOINT_ROLE, Relation, RelationKind, SequenceDef, TableDef};
+use syntax::tree::{DefinitionValue, LockTable, Name, QualifiedName, Truncate, Vacuum};
 
 use super::ddl::{Ddl, system_refusal};
 use super::stored_query::StoredQuery;
 use crate::catalogs;
 use crate::client::{Client, Severity};
-use crate::executor::Captures;
-use crate::privileges::{Privileges, Subject};
+use crate::executor::{Captures, Firing};
 use crate::session::{SessionState, SqlSession, UtilityOutput};
-use crate::tree::{DefinitionValue, LockTable, Name, QualifiedName, Truncate, Vacuum};
 
 /// The wishes of the options of VACUUM and ANALYZE.
 #[derive(Default)]
@@ -120,7 +120,7 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
 /// ANALYZE within a function.
 pub fn analyze(state: &SessionState, analyze: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
     let is_skip =
-        |element: &crate::tree::DefinitionElement| element.name == "skip_locked" && element.boolean().unwrap_or(true);
+        |element: &syntax::tree::DefinitionElement| element.name == "skip_locked" && element.boolean().unwrap_or(true);
     let skip_locked = analyze.options.iter().any(is_skip);
     for table in wanted_tables(state, analyze, "analyze", client)? {
         analyze_table(state, &table, skip_locked, !analyze.tables.is_empty(), client)?;
@@ -309,7 +309,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         state.engine().push_snapshot()?;
         let mut run = crate::session::new_run(state, client, &[], &mut locals);
         let result = fired.iter().try_for_each(|triggers| {
-            triggers.before_statement(crate::plan::Event::Truncate, None, &Captures::default(), &mut run)
+            Firing(triggers).before_statement(plan::Event::Truncate, None, &Captures::default(), &mut run)
         });
         drop(run);
         state.engine().pop_snapshot();
@@ -329,7 +329,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         let mut run = crate::session::new_run(state, client, &[], &mut locals);
         let result = fired.iter().try_for_each(|triggers| {
             let captures = Captures::default();
-            triggers.after_statement(crate::plan::Event::Truncate, None, &captures, &mut run)
+            Firing(triggers).after_statement(plan::Event::Truncate, None, &captures, &mut run)
         });
         drop(run);
         let due = crate::executor::Due::Statement(first_check);

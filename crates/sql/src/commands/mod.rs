@@ -53,19 +53,18 @@ pub use class::{StatementClass, activity, class_of};
 pub use copy::fuzz_copy;
 pub use cursor::{Cursor, Given};
 pub(crate) use explain::{AutoExplain, Watched};
-pub use parameters::parameter_types;
-pub use result_shape::{ResultShape, session_columns};
-
 use std::sync::Arc;
 
 use ::schema::catalog::{ArgumentDef, FunctionDef, Relation, TableDef};
 use base::{Error, Result, sqlstate};
+use syntax::tree::{self, QualifiedName, Statement};
+use types::{SqlType, Value};
 
 use crate::binder::VariableNames;
 use crate::client::{Client, Severity};
 use crate::session::{Nested, Planned, SessionState, SqlSession, UtilityOutput};
-use crate::tree::{self, QualifiedName, Statement};
-use types::{SqlType, Value};
+pub use parameters::parameter_types;
+pub use result_shape::{ResultShape, session_columns};
 
 /// Runs a utility statement.
 ///
@@ -373,7 +372,7 @@ fn define(
         return define_here(ddl, statement, planned, parameters);
     }
     sync::on_further_stack(|| define_here(ddl, statement, planned, parameters))
-        .map_err(|_| crate::parser::no_stack())?
+        .map_err(|_| syntax::parser::no_stack())?
 }
 
 fn define_here(

@@ -6,11 +6,10 @@ use std::collections::HashSet;
 
 use base::limits::NAME_MAX_BYTES;
 use base::{Oid, Result};
+use plan::user_types::relation_name_is_taken;
 use schema::catalog::{Catalog, IndexKey, TableDef};
-
-use crate::parser::{if_readable, parse_expression};
-use crate::plan::user_types::relation_name_is_taken;
-use crate::tree::{Expr, ExprKind, IndexElement};
+use syntax::parser::{if_readable, parse_expression};
+use syntax::tree::{Expr, ExprKind, IndexElement};
 
 /// `first_second_label`, the longer of the first two cut until all fits a name.
 pub fn object_name(first: &str, second: Option<&str>, label: &str) -> String {
@@ -202,7 +201,7 @@ fn strong_name(expr: &Expr) -> Option<String> {
             .iter()
             .rev()
             .find_map(|step| match step {
-                crate::tree::Indirection::Field(name) => Some(name.to_string()),
+                syntax::tree::Indirection::Field(name) => Some(name.to_string()),
                 _ => None,
             })
             .or_else(|| strong_name(input)),
@@ -259,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_expression_in_an_index_is_called_by_its_function_or_expr() {
-        let name = |text: &str| expression_name(&crate::parser::parse_expression(text).expect("it parses"));
+        let name = |text: &str| expression_name(&syntax::parser::parse_expression(text).expect("it parses"));
         assert_eq!(name("lower(a)"), "lower");
         assert_eq!(name("a + 1"), "expr");
         assert_eq!(name("a::text"), "a");

@@ -1,8 +1,7 @@
 //! `WITH (...)` of relations.
 
 use base::{Error, Result, sqlstate};
-
-use crate::tree::{DefinitionElement, DefinitionValue};
+use syntax::tree::{DefinitionElement, DefinitionValue};
 
 /// What a relation is, as far as its options are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +143,7 @@ pub(super) fn change(stored: &mut Vec<String>, name: &str, value: Option<&str>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Name;
+    use syntax::tree::Name;
 
     fn option(name: &str, value: Option<DefinitionValue>) -> DefinitionElement {
         DefinitionElement { namespace: None, name: Name::new(name), value, location: -1 }

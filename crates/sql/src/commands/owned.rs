@@ -2,14 +2,14 @@
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::{self, ColumnAcls, Subject};
 use schema::catalog::{BOOTSTRAP_ROLE, DATABASE_OID, Object};
+use syntax::tree::RoleName;
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl};
 use super::dependencies::{Node, drop_all};
 use super::{default_privileges, grant, ownership, rename};
-use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::UtilityOutput;
-use crate::tree::RoleName;
 
 /// REASSIGN OWNED BY ... TO ...
 pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -> Result<UtilityOutput> {

@@ -4,12 +4,12 @@
 //! the words for it.
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::{Privileges, Subject};
 use schema::catalog::DATABASE_OID;
+use syntax::tree::{AlterTableAction, ObjectKind, ObjectName, QualifiedName, ReindexTarget, RoleName, Statement};
 
 use super::ddl::{Ddl, Found};
 use super::drop::find_function;
-use crate::privileges::{Privileges, Subject};
-use crate::tree::{AlterTableAction, ObjectKind, ObjectName, QualifiedName, ReindexTarget, RoleName, Statement};
 
 /// 42501 if whoever runs the statement doesn't own what it changes.
 pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
@@ -170,7 +170,7 @@ fn require_create_database(ddl: &Ddl<'_>, what: &str) -> Result<()> {
 fn becomes_owner(ddl: &Ddl<'_>, name: &RoleName, schema: Option<Oid>) -> Result<()> {
     let role = ddl.role(name)?;
     let catalog = ddl.catalog();
-    if ddl.state.is_superuser() || crate::privileges::is_member(&catalog, ddl.owner(), role) {
+    if ddl.state.is_superuser() || plan::privileges::is_member(&catalog, ddl.owner(), role) {
         return schema.map_or(Ok(()), |schema| ddl.require_create_as(schema, role));
     }
     let shown = catalog.role(role).map_or("", |role| role.name.as_str());

@@ -2,13 +2,13 @@
 //! DECLARE CURSOR, EXPLAIN, CREATE TABLE AS and SELECT INTO.
 
 use base::{Error, Result};
+use syntax::parser::character_position;
+use syntax::tree::{ExprKind, FunctionCall, Statement};
+use types::SqlType;
 
 use crate::binder::{self, Parameters, procedure_call};
-use crate::parser::character_position;
 use crate::session::SessionState;
 use crate::session::planning::Environment;
-use crate::tree::{ExprKind, FunctionCall, Statement};
-use types::SqlType;
 
 /// The parameters' types, `declared` being those that are given; none where a statement has none.
 ///

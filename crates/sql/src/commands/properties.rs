@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::{Expr, user_types};
 use schema::catalog::{ColumnDef, IndexDef, KeyProperties, ReplicaIdentity, TableDef};
+use syntax::tree::{ColumnDefinition, IndexElement, QualifiedName, ReplicaIdentityOf};
+use types::{SqlType, builtin_type, collation};
 
 use super::alter_table::place_of;
 use super::ddl::Ddl;
 use crate::binder::expression_columns;
 use crate::catalogs::builtin::{self, OperatorClass};
 use crate::client::Severity;
-use crate::plan::{Expr, user_types};
-use crate::tree::{ColumnDefinition, IndexElement, QualifiedName, ReplicaIdentityOf};
-use types::{SqlType, builtin_type, collation};
 
 /// The most that ANALYZE can be asked to keep of a column.
 const STATISTICS_MAX: i32 = 10_000;

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
+use plan::{privileges, user_types};
 use schema::catalog::{
     ConstraintKind, CustomDef, DATABASE_OID, FunctionDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA,
     RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef, class,
 };
+use syntax::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
 
 use super::ddl::{
     CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, role_is_taken, schema_is_taken, system_refusal,
@@ -19,10 +21,7 @@ use super::overloads::Callers;
 use super::restate::{naming, naming_column};
 use super::role::hold_role;
 use super::{composite, constraint};
-use crate::plan::user_types;
 use crate::session::UtilityOutput;
-use crate::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
-use crate::{privileges, types};
 
 /// ALTER ... RENAME.
 pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput> {

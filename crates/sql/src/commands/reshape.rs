@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result};
+use plan::bound::for_each_inner_mut;
+use plan::user_types::element_of_array;
+use plan::{CatalogView, Expr, ExprKind};
 use schema::catalog::TableDef;
+use types::context::UserTypeKind;
+use types::{CatalogLookup, RecordShape, SqlType, Value};
 
 use super::ddl::Ddl;
 use super::rewrite::rewrite;
 use super::user_type::users_of_type;
-use crate::plan::bound::for_each_inner_mut;
-use crate::plan::user_types::element_of_array;
-use crate::plan::{CatalogView, Expr, ExprKind};
-use types::context::UserTypeKind;
-use types::{CatalogLookup, RecordShape, SqlType, Value};
 
 /// What happens to the columns of a row type.
 #[derive(Debug, Clone)]

@@ -4,7 +4,11 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result};
+use plan::bound::for_each_inner_mut;
+use plan::user_types::TypeBody;
+use plan::{Expr, ExprKind, bound};
 use schema::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, TableDef, class};
+use types::SqlType;
 
 use super::ddl::{CHANGE_LOCK, Ddl};
 use super::deparse::{Deparser, NoNames, Qualify, TableNames};
@@ -14,10 +18,6 @@ use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_ea
 use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
-use crate::plan::bound::for_each_inner_mut;
-use crate::plan::user_types::TypeBody;
-use crate::plan::{Expr, ExprKind, bound};
-use types::SqlType;
 
 /// Bound expressions and queries whose texts will be written again.
 pub(super) struct Restatement {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use base::Result;
+use plan::OutputColumn;
+use syntax::tree::Statement;
+use types::SqlType;
 
 use super::prepared::prepared;
-use crate::plan::OutputColumn;
 use crate::session::{Planned, SessionState};
-use crate::tree::Statement;
-use types::SqlType;
 
 /// The shape of a statement's result.
 pub struct ResultShape {

@@ -6,16 +6,16 @@ use base::lock_mode::LockMode;
 use base::{FileNumber, Lsn, Oid, Result};
 use bumpalo::Bump;
 use engine::Table;
+use plan::CatalogView;
 use schema::catalog::{IndexDef, TableDef};
 use schema::key::PlainKeys;
 use schema::row::Datum;
 use smallvec::SmallVec;
+use types::{RowColumns, StorageKind, Value};
 
 use super::ddl::Ddl;
 use super::{index, validate};
 use crate::executor::Run;
-use crate::plan::CatalogView;
-use types::{RowColumns, StorageKind, Value};
 
 /// Rows stored at a time.
 const BATCH_ROWS: usize = 64;

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
+use plan::CatalogView;
+use plan::privileges::{self, ColumnAcls, Subject};
 use schema::catalog::{Catalog, DATABASE_OWNER_ROLE, RoleDef};
+use syntax::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
+use types::datetime;
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, no_role};
 use super::dependencies::{Node, describe};
 use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::client::Severity;
-use crate::plan::CatalogView;
-use crate::privileges::{self, ColumnAcls, Subject};
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
-use crate::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
 use crate::{password, session_defaults};
-use types::datetime;
 
 /// CREATE ROLE, USER, GROUP.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {

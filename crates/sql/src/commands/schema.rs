@@ -2,10 +2,10 @@
 
 use base::{Error, Result, sqlstate};
 use schema::catalog::SchemaDef;
+use syntax::tree::{CreateSchema, Name, QualifiedName, RoleName, Statement};
 
 use super::ddl::{Ddl, schema_is_taken};
 use crate::session::UtilityOutput;
-use crate::tree::{CreateSchema, Name, QualifiedName, RoleName, Statement};
 
 /// CREATE SCHEMA, with the statements in it.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<UtilityOutput> {

@@ -3,14 +3,14 @@
 use base::lock_mode::LockMode;
 use base::{Error, FileNumber, Oid, Result, sqlstate};
 use schema::catalog::{Persistence, RelationKind, SequenceDef, TableDef};
+use syntax::tree::{
+    AlterSequence, CreateSequence, DefinitionElement, DefinitionValue, Name, QualifiedName, TablePersistence,
+};
+use types::oids;
 
 use super::ddl::{Ddl, Found, no_column};
 use super::names;
 use crate::session::UtilityOutput;
-use crate::tree::{
-    AlterSequence, CreateSequence, DefinitionElement, DefinitionValue, Name, QualifiedName, TablePersistence,
-};
-use types::oids;
 
 /// What the options of a sequence say beyond its descriptor.
 #[derive(Debug, Default)]

@@ -1,14 +1,14 @@
 //! ALTER ROLE ... SET and ALTER DATABASE ... SET.
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::Subject;
 use schema::catalog::DATABASE_OID;
+use syntax::tree::{Name, RoleName, VariableSet};
 
 use super::ddl::Ddl;
 use super::{role, variables};
-use crate::privileges::Subject;
 use crate::session::UtilityOutput;
 use crate::session_defaults::{Keeping, SessionsOf};
-use crate::tree::{Name, RoleName, VariableSet};
 
 /// ALTER ROLE ... SET; no role is ALL.
 pub(super) fn alter_role(

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::Expr;
+use plan::user_types::TypeBody;
 use schema::catalog::{Catalog, ConstraintKind, CustomDef, FunctionDef, TableDef, class};
+use syntax::parser::if_readable;
+use types::SqlType;
 
 use super::ddl::Ddl;
 use super::dependencies::Node;
 use super::trigger::bound_condition;
 use super::user_type::bound_check;
 use crate::binder::DefinitionUse;
-use crate::parser::if_readable;
-use crate::plan::Expr;
-use crate::plan::user_types::TypeBody;
-use types::SqlType;
 
 /// Where an expression is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

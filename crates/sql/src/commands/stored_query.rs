@@ -10,7 +10,11 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::{CatalogView, Expr, bound};
 use schema::catalog::{TableDef, ViewScope};
+use syntax::parser::{if_readable, parse_stored_query};
+use syntax::tree::{Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
+use types::SqlType;
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found};
 use super::deparse::{
@@ -20,11 +24,7 @@ use super::deparse::{
 use super::dependencies::{Named, Renaming};
 use super::reshape::{Reshaping, Stored};
 use crate::binder::{self, Parameters, Resolved};
-use crate::parser::{if_readable, parse_stored_query};
-use crate::plan::{CatalogView, Expr, bound};
 use crate::session::planning::Environment;
-use crate::tree::{Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
-use types::SqlType;
 
 /// A query with what its names stand for.
 pub(super) struct StoredQuery {

@@ -2,10 +2,10 @@
 
 use base::settings::{self, Context, Id};
 use base::{Error, Result, sqlstate};
+use syntax::tree::{SetAction, VariableSet};
 
 use super::variables::value_text;
 use crate::session::{KeptSetting, SqlSession, UtilityOutput};
-use crate::tree::{SetAction, VariableSet};
 
 /// ALTER SYSTEM.
 pub fn alter(session: &mut SqlSession, set: &VariableSet) -> Result<UtilityOutput> {

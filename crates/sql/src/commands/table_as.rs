@@ -6,6 +6,9 @@ use std::sync::Arc;
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::{Persistence, RelationKind, TableDef};
+use syntax::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
+use types::reg_types::quote_identifier;
+use types::{SqlType, Value};
 
 use super::composite::hold_row_types;
 use super::create_table::{already_there, check_tablespace, plain_table, set_options};
@@ -16,9 +19,6 @@ use super::{prepared, view};
 use crate::binder::{self, Parameters};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, UtilityOutput};
-use crate::tree::{CreateTableAs, OnCommit, QualifiedName, Statement};
-use types::reg_types::quote_identifier;
-use types::{SqlType, Value};
 
 /// CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW.
 pub(super) fn create(
@@ -227,7 +227,7 @@ pub(super) fn refresh(
     }
     ddl.state.check_not_in_use(table.oid, "REFRESH MATERIALIZED VIEW", &table.name)?;
     let text: Arc<str> = Arc::from(table.view_query.as_deref().unwrap_or_default());
-    let statement = Statement::Select(crate::parser::parse_stored_query(&text)?);
+    let statement = Statement::Select(syntax::parser::parse_stored_query(&text)?);
     let state = ddl.state;
     let plan = || {
         state.restricted_to(table.owner, || {

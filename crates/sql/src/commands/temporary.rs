@@ -5,12 +5,12 @@ use std::time::Duration;
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
 use engine::{Database, TransactionOptions};
+use plan::privileges::{self, ColumnAcls, Privileges, Subject};
 use schema::catalog::{BOOTSTRAP_ROLE, Catalog, DATABASE_OID, Object, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
+use syntax::tree::OnCommit;
 
 use super::ddl::{DROP_LOCK, Ddl, hold};
-use crate::privileges::{self, ColumnAcls, Privileges, Subject};
 use crate::session::SessionState;
-use crate::tree::OnCommit;
 
 /// The session's temporary schema, made when it is first needed.
 pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {

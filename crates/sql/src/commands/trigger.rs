@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::Privileges;
+use plan::user_types::is_composite_type;
+use plan::{CatalogView, Expr, ExprKind, SUPPRESS_REDUNDANT_UPDATES, Variable, builtin_trigger_function};
 use schema::catalog::{
     Catalog, ConstraintDef, ConstraintKind, FunctionKind, RelationKind, TableDef, TransitionTables, TriggerDef,
     TriggerEnabled, TriggerTiming,
 };
+use syntax::parser::if_readable;
+use syntax::tree::{CreateTrigger, WhichTriggers};
+use types::reg_types::quote_identifier;
+use types::{SqlType, oids};
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::deparse::{Deparser, Names, Qualify, as_read_now};
 use super::dependencies::relation;
 use crate::binder::{is_whole_row, trigger_condition};
-use crate::parser::if_readable;
-use crate::plan::user_types::is_composite_type;
-use crate::plan::{CatalogView, Expr, ExprKind, SUPPRESS_REDUNDANT_UPDATES, Variable, builtin_trigger_function};
-use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
-use crate::tree::{CreateTrigger, WhichTriggers};
-use types::reg_types::quote_identifier;
-use types::{SqlType, oids};
 
 /// CREATE TRIGGER.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<UtilityOutput> {
@@ -290,7 +290,7 @@ fn kept_by_triggers(catalog: &Catalog, table: &TableDef) -> Vec<Oid> {
 }
 
 /// ALTER TRIGGER ... RENAME.
-pub(super) fn rename(ddl: &Ddl<'_>, table: &crate::tree::QualifiedName, old: &str, new: &str) -> Result<()> {
+pub(super) fn rename(ddl: &Ddl<'_>, table: &syntax::tree::QualifiedName, old: &str, new: &str) -> Result<()> {
     let Found::Table(table) = ddl.required_locked(table, LockMode::AccessExclusive)? else {
         let message = format!("\"{}\" is not a table or view", table.name);
         return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
@@ -365,7 +365,7 @@ pub(super) fn columns_read(state: &SessionState, table: &Arc<TableDef>, def: &Tr
 /// Interrupts (57014, fatal errors) and 53200.
 pub(super) fn bound_condition(state: &SessionState, table: &Arc<TableDef>, def: &TriggerDef) -> Result<Option<Expr>> {
     let Some(text) = def.condition.as_ref() else { return Ok(None) };
-    let Some(expr) = if_readable(crate::parser::parse_expression(text))? else { return Ok(None) };
+    let Some(expr) = if_readable(syntax::parser::parse_expression(text))? else { return Ok(None) };
     if_readable(
         Environment::new(state, state.catalog().for_stored_text())
             .with_context(text, |context| trigger_condition(context, table, &expr, def)),

@@ -6,7 +6,14 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::user_types::{self, DomainCheck, TypeBody};
+use plan::{CatalogView, Expr, ExprKind};
 use schema::catalog::{CustomDef, Object, RelationKind, class};
+use syntax::tree::{
+    AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
+    ObjectKind, ObjectName, QualifiedName,
+};
+use types::{Category, SqlType, Value, builtin_type_named};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
@@ -17,15 +24,8 @@ use super::reshape::storing_column;
 use super::restate::naming;
 use crate::binder::DefinitionUse;
 use crate::executor::evaluate;
-use crate::plan::user_types::{self, DomainCheck, TypeBody};
-use crate::plan::{CatalogView, Expr, ExprKind};
 use crate::planner::domain;
 use crate::session::UtilityOutput;
-use crate::tree::{
-    AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
-    ObjectKind, ObjectName, QualifiedName,
-};
-use types::{Category, SqlType, Value, builtin_type_named};
 
 /// Between the positions of two labels of a new enum: so many times a half can be found for one between them.
 const LABEL_DISTANCE: i64 = 1 << 16;
@@ -176,7 +176,7 @@ pub(super) fn create_domain(ddl: &mut Ddl<'_>, create: &CreateDomain) -> Result<
 }
 
 /// Adds the checks of a domain that has just been made: they may name the domain itself.
-fn add_checks(ddl: &Ddl<'_>, oid: Oid, base: SqlType, conditions: &[(&Constraint, &crate::tree::Expr)]) -> Result<()> {
+fn add_checks(ddl: &Ddl<'_>, oid: Oid, base: SqlType, conditions: &[(&Constraint, &syntax::tree::Expr)]) -> Result<()> {
     let catalog = ddl.catalog();
     let Some(Object::Custom(def)) = catalog.object(oid) else {
         return Err(Error::internal("a domain that has just been made is not there"));
@@ -203,7 +203,7 @@ fn not_for_domains(kind: &ConstraintKind) -> Error {
 }
 
 /// A domain's default as it is stored: NULL by itself is none.
-fn default_text(ddl: &Ddl<'_>, name: &str, base: SqlType, expr: &crate::tree::Expr) -> Result<Option<String>> {
+fn default_text(ddl: &Ddl<'_>, name: &str, base: SqlType, expr: &syntax::tree::Expr) -> Result<Option<String>> {
     let bound = ddl
         .expression(None, expr, DefinitionUse::Default { column: name, sql_type: base })
         .map_err(without_position)?;
@@ -217,7 +217,7 @@ fn make_check(
     schema: Oid,
     base: SqlType,
     constraint: &Constraint,
-    expr: &crate::tree::Expr,
+    expr: &syntax::tree::Expr,
     before: &[DomainCheck],
 ) -> Result<DomainCheck> {
     let (mut condition, needed) = domain::bind_check(&ddl.view(), ddl.text, expr, base).map_err(without_position)?;
@@ -241,7 +241,7 @@ fn make_check(
 
 /// A stored check, bound to be written down again.
 pub(super) fn bound_check(view: &CatalogView, text: &str, base: SqlType) -> Result<Expr> {
-    let tree = crate::parser::parse_expression(text)?;
+    let tree = syntax::parser::parse_expression(text)?;
     let (mut condition, _) = domain::bind_check(view.for_stored_text(), text, &tree, base)?;
     value_as_column(&mut condition);
     Ok(condition)
@@ -250,7 +250,7 @@ pub(super) fn bound_check(view: &CatalogView, text: &str, base: SqlType) -> Resu
 /// A stored check, bound to be computed for the values that tables hold. The role needs the right to call its functions.
 fn check_to_validate(ddl: &Ddl<'_>, text: &str, base: SqlType) -> Result<Asked> {
     let view = ddl.view();
-    let tree = crate::parser::parse_expression(text)?;
+    let tree = syntax::parser::parse_expression(text)?;
     let (mut condition, needed) = domain::bind_check(view.for_stored_text(), text, &tree, base)?;
     value_as_column(&mut condition);
     ddl.state.require_all(&needed)?;
@@ -577,7 +577,7 @@ pub(super) fn users_of_type(ddl: &Ddl<'_>, used: Oid) -> Result<Vec<(Oid, Option
 fn columns_of_domain(ddl: &Ddl<'_>, domain: Oid, around: &mut Vec<Oid>, found: &mut Vec<(Oid, usize)>) -> Result<()> {
     sync::yield_point()?;
     if around.contains(&domain) {
-        return Err(crate::parser::too_deep());
+        return Err(syntax::parser::too_deep());
     }
     around.push(domain);
     let catalog = ddl.catalog();

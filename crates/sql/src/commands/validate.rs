@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, Tid, sqlstate};
+use plan::Expr;
 use schema::catalog::TableDef;
+use types::{StorageKind, Value};
 
 use super::ddl::Ddl;
 use crate::executor::{RowDecoder, Run, evaluate};
-use crate::plan::Expr;
-use types::{StorageKind, Value};
 
 /// Calls `visit` with the full row of each row of a table that nobody else changes now.
 pub(super) fn for_each_row<'p>(

@@ -2,11 +2,11 @@
 
 use base::settings::{self, Change, Id};
 use base::{Error, Oid, Result, sqlstate};
+use syntax::tree::{Discard, QualifiedName, SetAction, SettingValue, TransactionModes, VariableSet};
+use types::Value;
 
 use crate::client::{Client, Severity};
 use crate::session::{SessionState, SqlSession, UtilityOutput, set_modes, settings as session_settings};
-use crate::tree::{Discard, QualifiedName, SetAction, SettingValue, TransactionModes, VariableSet};
-use types::Value;
 
 /// SET and RESET.
 pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
@@ -63,10 +63,10 @@ pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client)
 fn set_characteristics(state: &SessionState, modes: TransactionModes, client: &mut dyn Client) -> Result<()> {
     if let Some(level) = modes.isolation {
         let text = match level {
-            crate::tree::IsolationLevel::ReadUncommitted => "read uncommitted",
-            crate::tree::IsolationLevel::ReadCommitted => "read committed",
-            crate::tree::IsolationLevel::RepeatableRead => "repeatable read",
-            crate::tree::IsolationLevel::Serializable => "serializable",
+            syntax::tree::IsolationLevel::ReadUncommitted => "read uncommitted",
+            syntax::tree::IsolationLevel::ReadCommitted => "read committed",
+            syntax::tree::IsolationLevel::RepeatableRead => "repeatable read",
+            syntax::tree::IsolationLevel::Serializable => "serializable",
         };
         session_settings::set(state, "default_transaction_isolation", text, Change::Session, client)?;
     }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::OutputColumn;
 use schema::catalog::{ColumnDef, Persistence, RelationKind, TableDef, ViewScope};
+use syntax::tree::{CreateView, CteStatement, Query, Statement, TablePersistence};
 
 use super::ddl::Ddl;
 use super::dependencies::{hold_named, use_of_query};
@@ -19,10 +21,8 @@ use super::restate::with_rows;
 use super::stored_query::{StoredQuery, check_text};
 use super::{column, temporary};
 use crate::binder::{self, Parameters};
-use crate::plan::OutputColumn;
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
-use crate::tree::{CreateView, CteStatement, Query, Statement, TablePersistence};
 
 /// CREATE VIEW.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOutput> {

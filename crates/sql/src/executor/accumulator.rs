@@ -4,14 +4,14 @@
 //! it is more.
 
 use base::Result;
+use plan::{AggregateCall, Expr, ExprKind, SortKey, WindowCall};
+use types::{AggregateDef, AggregateState, Hypothetical, Value, check_share};
 
 use super::Run;
 use super::evaluate::{evaluate, evaluate_arguments, is_true};
 use super::row_set::{Row, RowEquality, RowSet, Rows};
 use super::sort::{RowOrder, RowSorter, sort_keys_of};
 use super::spill::sort_memory_bytes;
-use crate::plan::{AggregateCall, Expr, ExprKind, SortKey, WindowCall};
-use types::{AggregateDef, AggregateState, Hypothetical, Value, check_share};
 
 /// One aggregate call over the rows of one group.
 pub(super) struct Accumulator<'p> {

@@ -4,6 +4,8 @@
 //! files, divided by their hashes, and are grouped a part at a time after those that are there.
 
 use base::Result;
+use plan::AggregateCall;
+use types::Value;
 
 use super::accumulator::Accumulator;
 use super::measure::{Effort, kilobytes};
@@ -11,8 +13,6 @@ use super::operand::operand;
 use super::row_set::{RowEquality, RowMap};
 use super::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, AggregateCall};
-use types::Value;
 
 /// One row per group.
 pub struct AggregateRows<'p> {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use base::Result;
+use plan::{Cte, CteId, Expr};
 use sync::Mutex;
+use types::Value;
 
 use super::evaluate::is_true;
 use super::row_set::RowEquality;
 use super::set_operation::equality_of;
 use super::spill::{RowStore, SeenRows, StoreReader, StoreScan, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Cte, CteId, Expr};
-use types::Value;
 
 /// A common table expression of a running statement. Its rows are made when they are first asked for, and kept.
 #[derive(Default)]

@@ -1,13 +1,13 @@
 //! WHERE CURRENT OF: the row of a table that a cursor stands on.
 
 use base::{Error, Oid, Result, Tid, sqlstate};
+use plan::CursorName;
 use schema::row::RowBytes;
+use types::Value;
 
 use super::scan::ScanBase;
 use super::{Operator, Run};
-use crate::plan::{self, CursorName};
 use crate::session::query_plan;
-use types::Value;
 
 /// The row a cursor stands on, its newest version; none if it is gone.
 pub struct CurrentOfRow<'p> {

@@ -1,11 +1,11 @@
 //! Plans that nest deeper than a coroutine's stack bears run on a further stack.
 
 use base::Result;
+use syntax::parser::no_stack;
+use types::Value;
 
 use super::measure::Effort;
 use super::{BoxOperator, Operator, Run};
-use crate::parser::no_stack;
-use types::Value;
 
 /// The rows of a deep plan.
 pub struct DeepRows<'p> {

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use plan::{Call, CaseWhen, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue};
 use smallvec::SmallVec;
-
-use super::operand::{binary, operand, truth};
-use super::{Run, check_depth, subquery};
-use crate::plan::{Call, CaseWhen, Expr, ExprKind, FieldAccess, FunctionTarget, Quantified, Quantifier, SessionValue};
 use types::{
     self, ArrayValue, CallTypes, Comparator, Dimension, EvalContext, Implementation, RecordValue, SqlType, Value,
 };
+
+use super::operand::{binary, operand, truth};
+use super::{Run, check_depth, subquery};
 
 /// Values of a call's arguments; most calls have one or two.
 pub(super) type Arguments = SmallVec<[Value; 4]>;

@@ -10,9 +10,12 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::Isolation;
+use plan::CatalogView;
 use rustc_hash::FxHashMap;
 use schema::catalog::{Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef};
 use schema::row::RowBytes;
+use types::reg_types::quote_identifier;
+use types::{SqlType, StorageKind, Value};
 
 use super::keys::TableKeys;
 use super::modify::concurrent_change;
@@ -20,11 +23,8 @@ use super::row_set::RowEquality;
 use super::trigger::QueuedCall;
 use super::{Locals, Run};
 use crate::client::Client;
-use crate::plan::CatalogView;
 use crate::plpgsql::CallPlace;
 use crate::session::{Nested, SessionState};
-use types::reg_types::quote_identifier;
-use types::{SqlType, StorageKind, Value};
 
 /// The foreign keys that changes of one table's rows touch.
 #[derive(Default)]

@@ -1,12 +1,12 @@
 //! Functions in FROM, set-returning functions in the select list, and tables computed by the server.
 
 use base::{Error, Result, sqlstate};
+use plan::{Expr, ExprKind, FunctionTarget, SetCall, SetItem};
+use types::{CallTypes, ReadyRows, RecordValue, Value, ValueStream, format_type_name, oids};
 
 use super::evaluate::{Arguments, call_for_value, evaluate, evaluate_arguments, is_true};
 use super::spill::{RowStore, StoreReader, StoreScan, hash_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Expr, ExprKind, FunctionTarget, SetCall, SetItem};
-use types::{CallTypes, ReadyRows, RecordValue, Value, ValueStream, format_type_name, oids};
 
 /// The rows of one call of a function; `None` for a call that gives none.
 fn open_call<'p>(call: &'p SetCall, row: &[Value], run: &mut Run<'_, 'p>) -> Result<Box<dyn ValueStream>> {

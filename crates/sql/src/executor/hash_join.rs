@@ -3,6 +3,8 @@
 //! other.
 
 use base::Result;
+use plan::{Call, Expr, ExprKind, JoinKind};
+use types::Value;
 
 use super::evaluate::{evaluate, is_true};
 use super::measure::{Effort, kilobytes};
@@ -10,8 +12,6 @@ use super::operand::{comparison, operand};
 use super::row_set::{RowEquality, Rows};
 use super::spill::{DEPTH_MAX, KeySlots, PARTITIONS, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Call, Expr, ExprKind, JoinKind};
-use types::Value;
 
 /// See the module.
 pub struct HashJoinRows<'p> {

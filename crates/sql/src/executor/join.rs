@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use base::Result;
+use plan::JoinKind;
+use types::Value;
 
 use super::evaluate::{evaluate, is_true};
 use super::spill::{RowStore, StoreScan, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, JoinKind};
-use types::Value;
 
 /// For each left row, the right side is run again.
 pub struct NestedLoopRows<'p> {

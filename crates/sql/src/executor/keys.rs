@@ -5,16 +5,16 @@ use std::cell::RefCell;
 use base::Result;
 use engine::Table;
 use engine::key::IndexKeySource;
+use plan::{IndexExpressions, TableExpressions};
 use schema::key::KeyBuffer;
 use schema::row::Datum;
+use syntax::parser::if_readable;
+use types::{SqlType, StorageKind, Value};
 
 use super::evaluate::evaluate;
 use super::scan::key_kind;
 use super::{Run, evaluate::is_true};
 use crate::commands::deparse::index_column;
-use crate::parser::if_readable;
-use crate::plan::{IndexExpressions, TableExpressions};
-use types::{SqlType, StorageKind, Value};
 
 /// Makes the keys of one table's rows during one statement.
 pub struct TableKeys<'k, 'a, 'p> {

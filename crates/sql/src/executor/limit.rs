@@ -1,12 +1,12 @@
 //! LIMIT, OFFSET and FETCH.
 
 use base::{Error, Result, sqlstate};
+use plan::Expr;
+use types::Value;
 
 use super::evaluate::evaluate;
 use super::row_set::{Row, RowEquality};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::Expr;
-use types::Value;
 
 /// The first rows after an offset.
 pub struct Limit<'p> {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use base::lock_mode::{LockMode, RowLockMode, WaitPolicy};
 use base::{Error, Result, sqlstate};
 use engine::{Isolation, Modify, Table};
+use plan::{Command, Node, Plan, RowLock, StatementKind};
 use schema::catalog::Persistence;
 use schema::row::RowBytes;
+use types::Value;
 
 use super::modify::concurrent_change;
 use super::recheck::{Recheck, Rechecked};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Command, Node, Plan, RowLock, StatementKind};
 use crate::session::read_only_transaction;
-use types::Value;
 
 /// What PostgreSQL says of a lock that can't be had: by the table's name, and a deleted row is an updated one.
 #[cold]

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use base::Result;
 use engine::{PageMeter, PageReader, PageUse};
+use plan::Plan;
 use rustc_hash::FxHashMap;
 use sync::Mutex;
+use types::Value;
 
 use super::{BoxOperator, Operator, Run};
-use crate::plan::Plan;
-use types::Value;
 
 /// What one node did, over all its loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -4,12 +4,12 @@
 use std::cmp::Ordering;
 
 use base::Result;
+use plan::{Expr, JoinKind};
+use types::{Comparator, Value};
 
 use super::evaluate::{comparator_of, evaluate, is_true};
 use super::spill::{RowStore, StoreReader, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, Expr, JoinKind};
-use types::{Comparator, Value};
 
 /// See the module.
 pub struct MergeJoinRows<'p> {

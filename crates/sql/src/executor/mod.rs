@@ -55,14 +55,14 @@ pub use measure::{Effort, Measured, Measurements};
 pub use row_decoder::RowDecoder;
 pub use shared_change::{Captured, SharedChange};
 pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
-pub use trigger::Captures;
+pub use trigger::{Captures, Firing};
 
 use crate::client::{Client, Severity};
-use crate::plan::{CatalogView, NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
 use crate::planner::domain;
 use crate::session::SessionState;
 use cte::CteState;
 pub use cte::run_changes_of_ctes;
+use plan::{CatalogView, NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
 use subquery::SubqueryState;
 use types::random::RandomState;
 use types::{CatalogLookup, EvalContext, FormatSettings, Value};
@@ -316,7 +316,7 @@ const STACK_OF_CALL_BYTES: usize = 768 << 10;
 /// Runs the body of a function, on a further stack if calls are nested so deep that this one nears its end.
 pub fn with_stack_for_call<R>(body: impl FnOnce() -> Result<R>) -> Result<R> {
     if sync::remaining_stack_bytes() < STACK_OF_CALL_BYTES && !sync::is_on_further_stack() {
-        return sync::on_further_stack(body).map_err(|_| crate::parser::no_stack())?;
+        return sync::on_further_stack(body).map_err(|_| syntax::parser::no_stack())?;
     }
     body()
 }
@@ -386,10 +386,10 @@ pub fn build_to_run<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> Result<BoxOp
     let needed_bytes = plan.depth as usize * STACK_OF_NODE_BYTES + STACK_RESERVE_BYTES;
     let operator = if sync::remaining_stack_bytes() < needed_bytes {
         if sync::is_on_further_stack() {
-            return Err(crate::parser::too_deep());
+            return Err(syntax::parser::too_deep());
         }
         let deep = sync::on_further_stack(|| -> BoxOperator<'p> { Box::new(deep::DeepRows::new(build(plan, locals))) });
-        deep.map_err(|_| crate::parser::no_stack())?
+        deep.map_err(|_| syntax::parser::no_stack())?
     } else {
         build(plan, locals)
     };

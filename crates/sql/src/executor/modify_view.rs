@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use plan::{Event, TableTriggers};
+use types::Value;
 
 use super::evaluate::{evaluate, is_true};
 use super::modify::failing_row;
 use super::scan::evaluate_into;
-use super::trigger::Captures;
+use super::trigger::{Captures, Firing};
 use super::{BoxOperator, Operator, Run};
-use crate::plan;
-use crate::plan::{Event, TableTriggers};
-use types::Value;
 
 /// A view's rows, handed to its triggers.
 pub struct ViewRows<'p> {
@@ -40,7 +39,7 @@ impl<'p> ViewRows<'p> {
         if let Some(triggers) = triggers {
             let old = (node.event != Event::Insert).then_some(old.as_slice());
             let given = (node.event != Event::Delete).then_some(new.as_slice());
-            match triggers.instead_of_row(node.event, old, given, run)? {
+            match Firing(triggers).instead_of_row(node.event, old, given, run)? {
                 Some(row) if node.event != Event::Delete => new = row,
                 Some(_) => {}
                 None => return Ok(false),
@@ -73,7 +72,7 @@ impl<'p> Operator<'p> for ViewRows<'p> {
         if !std::mem::replace(&mut self.is_begun, true)
             && let Some(triggers) = triggers
         {
-            triggers.before_statement(node.event, None, &Captures::default(), run)?;
+            Firing(triggers).before_statement(node.event, None, &Captures::default(), run)?;
         }
         while self.input.next(run)? {
             sync::yield_point()?;
@@ -87,7 +86,7 @@ impl<'p> Operator<'p> for ViewRows<'p> {
         if !std::mem::replace(&mut self.is_over, true)
             && let Some(triggers) = triggers
         {
-            triggers.after_statement(node.event, None, &Captures::default(), run)?;
+            Firing(triggers).after_statement(node.event, None, &Captures::default(), run)?;
         }
         Ok(false)
     }

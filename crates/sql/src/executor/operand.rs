@@ -6,10 +6,10 @@ use std::cmp::Ordering;
 use std::ops::Deref;
 
 use base::Result;
+use plan::{Call, Expr, ExprKind, FunctionTarget};
+use types::{OperatorRole, Value, oids};
 
 use super::evaluate::{Evaluator, evaluate};
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
-use types::{OperatorRole, Value, oids};
 
 /// An operand: where it lies, or computed.
 pub(super) enum Operand<'v> {

@@ -16,16 +16,16 @@ use std::sync::{Arc, Weak};
 use base::settings::Id;
 use base::{Error, Result};
 use engine::{PageMeter, PageTuples, PageUse, SharedScan, TableScan};
+use plan::{CatalogView, Expr, ExprKind, FunctionTarget};
 use sync::atomic::{AtomicBool, Ordering};
 use sync::{Condvar, Mutex, Waiter, Waker, Woken};
+use types::random::RandomState;
+use types::{CatalogLookup, EvalContext, FormatSettings, Implementation, Value, Volatility};
 
 use super::Run;
 use super::evaluate::{Evaluator, is_true};
 use super::row_decoder::RowDecoder;
-use crate::plan::{CatalogView, Expr, ExprKind, FunctionTarget};
 use crate::session::{SessionState, Shareable};
-use types::random::RandomState;
-use types::{CatalogLookup, EvalContext, FormatSettings, Implementation, Value, Volatility};
 
 /// Blocks of a piece: some hundred microseconds of work.
 const PIECE_BLOCKS: u32 = 32;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base::{Result, Tid};
 use engine::Table;
+use plan::{Plan, ScanId, ScanSlots};
 use schema::row::RowBytes;
+use types::Value;
 
 use super::evaluate::{evaluate, is_true};
 use super::row_decoder::RowDecoder;
 use super::{Locals, Replacement, Run, build};
-use crate::plan::{self, Plan, ScanId, ScanSlots};
-use types::Value;
 
 /// How one statement tries again.
 pub struct Recheck<'p> {

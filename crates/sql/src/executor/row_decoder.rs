@@ -4,11 +4,10 @@ use std::cell::OnceCell;
 
 use base::{Result, Tid, Xid};
 use engine::{Table, Version};
+use plan::ScanColumn;
 use schema::catalog::TableDef;
 use schema::row::{Datum, RowValues};
 use smallvec::SmallVec;
-
-use crate::plan::ScanColumn;
 use types::{CatalogLookup, StorageKind, Value};
 
 /// Reads the wanted columns of stored rows into slots.

@@ -4,9 +4,9 @@ use std::hash::{BuildHasher, Hasher};
 
 use base::{Error, Oid, Result, sqlstate};
 use hashbrown::HashTable;
+use types::{BuiltinCatalog, Comparator, SqlType, Value, oids};
 
 use super::Run;
-use types::{BuiltinCatalog, Comparator, SqlType, Value, oids};
 
 /// A row kept in memory.
 pub type Row = Box<[Value]>;

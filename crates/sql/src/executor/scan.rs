@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use base::{Result, Tid};
 use engine::{Direction, IndexScan, KeyRange, SharedScan, Table, TableScan};
+use plan::{Expr, ExprKind, KeyPart, ScanColumn, ScanId};
 use schema::catalog::{IndexDef, Persistence, TableDef};
 use schema::key::KeyBuffer;
 use schema::row::RowBytes;
+use types::{CatalogLookup, StorageKind, Value};
 
 use super::evaluate::{evaluate, is_true};
 use super::read_ahead::{self, Next, ReadAhead};
 use super::row_decoder::RowDecoder;
 use super::row_set::type_of;
 use super::{BoxOperator, Operator, Replacement, Run};
-use crate::plan::{self, Expr, ExprKind, KeyPart, ScanColumn, ScanId};
-use types::{CatalogLookup, StorageKind, Value};
 
 /// One row of expressions.
 pub struct ResultRow<'p> {

@@ -1,14 +1,14 @@
 //! UNION, INTERSECT, EXCEPT and DISTINCT.
 
 use base::Result;
+use plan::{Expr, SetOperator};
+use types::{SqlType, Value, oids};
 
 use super::evaluate::evaluate;
 use super::measure::{Effort, kilobytes};
 use super::row_set::{Row, RowEquality, RowMap};
 use super::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{Expr, SetOperator};
-use types::{SqlType, Value, oids};
 
 /// The rows of all inputs, one after the other.
 pub struct Append<'p> {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::{CommandId, Oid, Result};
+use plan::Event;
 use sync::Mutex;
+use types::RecordValue;
 
 use super::{RowStore, Run};
-use crate::plan::Event;
 use crate::session::SessionState;
-use types::RecordValue;
 
 /// One kind of change of one table, by a statement and the actions that follow from it.
 pub struct SharedChange {

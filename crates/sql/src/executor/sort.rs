@@ -8,6 +8,8 @@
 use std::cmp::Ordering;
 
 use base::Result;
+use plan::{ExprKind, SortKey};
+use types::{Comparator, Value};
 
 use super::evaluate::{comparator_of, evaluate};
 use super::measure::{Effort, kilobytes};
@@ -15,8 +17,6 @@ use super::row_set::{Row, Rows};
 use super::sort_key::{Packer, Prefix};
 use super::spill::{KeySlots, SpillReader, SpillWriter, sort_memory_bytes};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{ExprKind, SortKey};
-use types::{Comparator, Value};
 
 /// How rows of keys compare.
 pub(super) struct RowOrder(Vec<KeyOrder>);

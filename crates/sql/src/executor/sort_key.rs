@@ -1,9 +1,10 @@
 //! The beginning of a row's sort keys as one number, whose order is that of the rows as far as it goes.
 
-use super::Run;
-use crate::plan::SortKey;
+use plan::SortKey;
 use types::numeric::Numeric;
 use types::{Value, oids, without_padding};
+
+use super::Run;
 
 /// 128 bits, the first of them first.
 pub(super) type Prefix = (u64, u64);

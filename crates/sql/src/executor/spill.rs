@@ -6,12 +6,12 @@ use base::settings::Id;
 use base::{Error, Result};
 use engine::TemporaryFile;
 use rustc_hash::FxHashMap;
+use types::packed::{Packed, read_any, write_any};
+use types::{RecordShape, RecordValue, Value};
 
 use super::row_set::{RowEquality, Rows};
 use super::{BoxOperator, Run};
 use crate::session::{Instance, SessionState};
-use types::packed::{Packed, read_any, write_any};
-use types::{RecordShape, RecordValue, Value};
 
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 32 << 10;

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 
 use base::{Error, Result, sqlstate};
 use hashbrown::HashTable;
+use plan::{Expr, Quantifier, Subquery, SubqueryBody, SubqueryKind};
+use types::{SqlType, Value};
 
 use super::evaluate::evaluate as evaluate_expr;
 use super::row_set::{Row, RowEquality, RowSet};
 use super::spill::{RowStore, StoreReader, hash_memory_bytes, sort_memory_bytes};
 use super::{BoxOperator, Run, build_to_run};
-use crate::plan::{Expr, Quantifier, Subquery, SubqueryBody, SubqueryKind};
-use types::{SqlType, Value};
 
 /// A subquery of a running statement.
 pub struct SubqueryState<'p> {

@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{CommandId, Error, Oid, Result, sqlstate};
+use plan::{Event, PlannedTrigger, SUPPRESS_REDUNDANT_UPDATES, TableTriggers};
 use schema::catalog::{FunctionDef, TriggerDef, TriggerTiming};
 use schema::row::ColumnSet;
+use types::{RecordValue, Value};
 
 use super::Run;
 use super::evaluate::is_true;
 use super::shared_change::{Captured, EndMark, SharedChange};
-use crate::plan::{Event, PlannedTrigger, SUPPRESS_REDUNDANT_UPDATES, TableTriggers};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
-use types::{RecordValue, Value};
 
 /// What triggers need to be kept of a statement's changes, by event; `None` where none wants anything.
 #[derive(Default)]
@@ -53,7 +53,18 @@ pub struct QueuedCall {
     end: Option<EndMark>,
 }
 
-impl TableTriggers {
+/// A table's triggers, to be fired.
+pub struct Firing<'t>(pub &'t Arc<TableTriggers>);
+
+impl std::ops::Deref for Firing<'_> {
+    type Target = TableTriggers;
+
+    fn deref(&self) -> &TableTriggers {
+        self.0
+    }
+}
+
+impl Firing<'_> {
     /// What is to be kept of the changes of the statement that runs as `command`. A foreign key's action is part of the statement
     /// whose checks are numbered from `statement` on.
     pub fn captures(&self, state: &SessionState, statement: Option<u64>, command: CommandId) -> Captures {
@@ -64,11 +75,6 @@ impl TableTriggers {
             is_wanted.then(|| SharedChange::join(state, (statement, command), (self.table.oid, event), is_read))
         };
         Captures { insert: shared(Event::Insert), update: shared(Event::Update), delete: shared(Event::Delete) }
-    }
-
-    /// Whether there is a trigger of this kind.
-    pub fn has(&self, timing: TriggerTiming, for_row: bool, event: Event) -> bool {
-        self.list.iter().any(|trigger| is_of(&trigger.def, timing, for_row, event))
     }
 
     /// Those that a change fires: `assigned` are the columns an UPDATE names.
@@ -84,7 +90,8 @@ impl TableTriggers {
             let columns = &trigger.update_columns;
             let names_column =
                 || assigned.is_none_or(|assigned| columns.iter().any(|column| assigned.contains(*column)));
-            is_of(def, timing, for_row, event) && (event != Event::Update || columns.is_empty() || names_column())
+            plan::is_trigger_of(def, timing, for_row, event)
+                && (event != Event::Update || columns.is_empty() || names_column())
         })
     }
 
@@ -187,7 +194,7 @@ impl TableTriggers {
     /// # Errors
     /// What their conditions raise.
     pub fn after_statement(
-        self: &Arc<Self>,
+        &self,
         event: Event,
         assigned: Option<&ColumnSet>,
         captures: &Captures,
@@ -262,7 +269,7 @@ impl TableTriggers {
     /// # Errors
     /// What their conditions raise.
     pub fn after_row(
-        self: &Arc<Self>,
+        &self,
         event: Event,
         assigned: Option<&ColumnSet>,
         (old, new): (FullRow<'_>, FullRow<'_>),
@@ -276,7 +283,7 @@ impl TableTriggers {
     }
 
     fn queue(
-        self: &Arc<Self>,
+        &self,
         for_row: bool,
         event: Event,
         assigned: Option<&ColumnSet>,
@@ -289,7 +296,7 @@ impl TableTriggers {
                 continue;
             }
             let (old, new) = (self.record(old), self.record(new));
-            let (triggers, trigger) = (Arc::clone(self), Arc::clone(trigger));
+            let (triggers, trigger) = (Arc::clone(self.0), Arc::clone(trigger));
             let change = captures.of(event);
             let reads_rows = !trigger.transition_tables.is_empty();
             let captured = change.filter(|_| reads_rows).and_then(|change| change.captured.clone());
@@ -298,10 +305,6 @@ impl TableTriggers {
         }
         Ok(())
     }
-}
-
-fn is_of(def: &TriggerDef, timing: TriggerTiming, for_row: bool, event: Event) -> bool {
-    def.timing == timing && def.for_each_row == for_row && event.concerns(def)
 }
 
 /// `suppress_redundant_updates_trigger`: leaves out an update that would leave the row as it is.

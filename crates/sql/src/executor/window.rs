@@ -1,6 +1,8 @@
 //! Window functions.
 
 use base::{Error, Result, sqlstate};
+use plan::{WindowCall, WindowTarget};
+use types::{AggregateDef, Value, WindowFunction};
 
 use super::accumulator::Accumulator;
 use super::evaluate::evaluate;
@@ -10,8 +12,6 @@ use super::sort::{RowOrder, sort_keys_of};
 use super::spill::{RowStore, StoreReader, sort_memory_bytes};
 use super::window_frame::{Frame, Offsets, frame, offsets};
 use super::{BoxOperator, Operator, Run};
-use crate::plan::{self, WindowCall, WindowTarget};
-use types::{AggregateDef, Value, WindowFunction};
 
 /// Window functions over partitions of a sorted input. A partition's rows are kept, in a file if they are many; the
 /// functions' values are computed as the rows are given.

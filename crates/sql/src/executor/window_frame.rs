@@ -3,16 +3,16 @@
 use std::cmp::Ordering;
 
 use base::{Error, Result, sqlstate};
+use plan::{Expr, FrameExclusion, WindowCall, WindowFrameBound, WindowFrameMode};
+use types::compare::compare_values;
+use types::datetime::arithmetic;
+use types::{EvalContext, Value};
 
 use super::Run;
 use super::evaluate::evaluate;
 use super::spill::StoreReader;
 use super::window::Partition;
 use crate::binder;
-use crate::plan::{Expr, FrameExclusion, WindowCall, WindowFrameBound, WindowFrameMode};
-use types::compare::compare_values;
-use types::datetime::arithmetic;
-use types::{EvalContext, Value};
 
 /// A frame: rows from one place up to another, some of them left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

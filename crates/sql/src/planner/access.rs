@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use base::Result;
+use plan::bound::RelationKind;
+use plan::{CastExpr, Expr, ExprKind, KeyPart, TableExpressions, Variable};
 use schema::catalog::{IndexDef, TableDef};
+use types::{Cast, CastContext, OperatorRole, SqlType, Value, oids};
 
 use super::flatten::{RelationSet, relations_of};
 use super::fold::{has_subquery, is_volatile};
 use super::selectivity::{Relations, conjunction, selectivity};
 use super::{DISABLED_COST, Planner};
 use crate::binder::{self, implies};
-use crate::plan::bound::RelationKind;
-use crate::plan::{CastExpr, Expr, ExprKind, KeyPart, TableExpressions, Variable};
-use types::{Cast, CastContext, OperatorRole, SqlType, Value, oids};
 
 /// A table of up to half a megabyte is taken to be in memory.
 const SMALL_TABLE_PAGES: f64 = 64.0;
@@ -247,7 +247,7 @@ impl Planner<'_, '_> {
         }
         let Some(expressions) = binder::table_expressions(self.context, table)? else { return Ok(None) };
         let indexes = expressions.indexes.iter().map(|index| {
-            index.as_ref().map(|index| crate::plan::IndexExpressions {
+            index.as_ref().map(|index| plan::IndexExpressions {
                 keys: index.keys.iter().map(|(place, key)| (*place, over_entry(key.clone(), relation))).collect(),
                 predicate: index.predicate.clone().map(|predicate| over_entry(predicate, relation)),
             })
@@ -589,7 +589,7 @@ fn indexables<'e>(relation: u32, offered: &[Offered<'e>], available: RelationSet
                 }
             }
             ExprKind::Quantified(quantified)
-                if quantified.quantifier == crate::plan::Quantifier::Any
+                if quantified.quantifier == plan::Quantifier::Any
                     && quantified.operator.role == OperatorRole::Equal =>
             {
                 let (operand, value) = (&quantified.left, &quantified.array);

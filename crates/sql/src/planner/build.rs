@@ -2,7 +2,13 @@
 
 use base::lock_mode::LockMode;
 use base::{Error, Result};
+use plan::bound::{Distinct, Query, Relation, RelationKind, SetOperation};
+use plan::{
+    CurrentOf, CursorName, Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind,
+    MergeJoin, NestedLoop, Node, Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
+};
 use rustc_hash::FxHashMap;
+use types::{SqlType, Value};
 
 use super::access::{Access, ScanPath};
 use super::flatten::{relations_of, substitute};
@@ -14,12 +20,6 @@ use super::needed::Needed;
 use super::unread::drop_unread_columns;
 use super::{Planner, node};
 use crate::binder::{self, calls_volatile};
-use crate::plan::bound::{Distinct, Query, Relation, RelationKind, SetOperation};
-use crate::plan::{
-    CurrentOf, CursorName, Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind,
-    MergeJoin, NestedLoop, Node, Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
-};
-use types::{SqlType, Value};
 
 /// What building a query's FROM needs and finds out.
 pub(super) struct Builder<'q> {

@@ -2,7 +2,13 @@
 
 use base::lock_mode::LockMode;
 use base::{Error, Result};
+use plan::bound::{ArbiterSearch, Change, OnConflict, Query, TargetEntry, for_each_inner};
+use plan::{
+    self, Assignment, ConflictUpdate, Delete, Event, Expr, ExprKind, Insert, Node, Plan, ScanColumn, Target, Update,
+    ViewChange,
+};
 use schema::catalog::{RelationKind, TriggerTiming};
+use types::{SqlType, Value};
 
 use super::build::Builder;
 use super::flatten::Group;
@@ -10,13 +16,6 @@ use super::lower::Layout;
 use super::needed::Needed;
 use super::selectivity::Relations;
 use super::{Planner, fold, node};
-use crate::plan::Event;
-use crate::plan::bound::{ArbiterSearch, Change, OnConflict, Query, TargetEntry, for_each_inner};
-use crate::plan::{
-    self, Assignment, ConflictUpdate, Delete, Expr, ExprKind, Insert, Node, Plan, ScanColumn, Target, Update,
-    ViewChange,
-};
-use types::{SqlType, Value};
 
 impl Planner<'_, '_> {
     /// UPDATE or DELETE of the rows that a query finds.

@@ -5,13 +5,13 @@
 //! computed below whatever uses it, and is a column from then on. An expression that calls nothing volatile stays where it is.
 
 use base::Result;
+use plan::{Expr, ExprKind, Node, Plan, Variable};
+use types::SqlType;
 
 use super::fold::is_volatile;
 use super::lower::Layout;
 use super::{COMPUTED_RELATION, Planner, node};
 use crate::binder;
-use crate::plan::{Expr, ExprKind, Node, Plan, Variable};
-use types::SqlType;
 
 /// Expressions, and the columns that hold their values.
 #[derive(Default)]

@@ -4,18 +4,18 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::Access;
+use plan::user_types::{TypeBody, by_oid};
+use plan::{CatalogView, Expr, ExprKind, Meaning};
 use rustc_hash::FxHashMap;
 use schema::catalog::{CustomDef, Object};
+use syntax::parser::{STACK_RESERVE_BYTES, too_deep};
+use syntax::tree::Name;
+use types::random::RandomState;
+use types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, Value, format_type_name};
 
 use super::{Inlining, fold};
 use crate::binder::{BindContext, Parameters, PlannerSettings, VariableNames, domain_check};
-use crate::parser::{STACK_RESERVE_BYTES, too_deep};
-use crate::plan::user_types::{TypeBody, by_oid};
-use crate::plan::{CatalogView, Expr, ExprKind, Meaning};
-use crate::privileges::Access;
-use crate::tree::Name;
-use types::random::RandomState;
-use types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, Value, format_type_name};
 
 /// `VALUE` in a domain's check.
 struct ValueName(SqlType);
@@ -138,7 +138,7 @@ fn about(view: &CatalogView, domain: Oid, constraint: Option<&String>, mut error
 pub fn bind_check(
     view: &CatalogView,
     text: &str,
-    tree: &crate::tree::Expr,
+    tree: &syntax::tree::Expr,
     base: SqlType,
 ) -> Result<(Expr, Vec<Access>)> {
     let mut parameters = Parameters::fixed(vec![base]);
@@ -272,7 +272,7 @@ fn bound_domain(view: &CatalogView, domain: Oid) -> Result<Option<std::rc::Rc<Bo
     let checks = checks
         .into_iter()
         .map(|check| {
-            let tree = crate::parser::parse_expression(&check.expression)?;
+            let tree = syntax::parser::parse_expression(&check.expression)?;
             let (mut condition, mut needed) = bind_check(view.for_stored_text(), &check.expression, &tree, base)?;
             for access in fold_check(view, &mut condition)? {
                 access.add_to(&mut needed);

@@ -2,17 +2,15 @@
 //! outer joins that can't make up rows become inner ones, and conditions are split at AND.
 
 use base::{Error, Result};
+use plan::bound::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
+use plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
+use syntax::parser::too_deep;
 
 use super::fold::{fold, has_subquery, is_volatile};
 use super::lower::raised_levels;
 use super::semi_join::join_subqueries;
 use super::{Inlining, Planner};
 use crate::binder::{BindContext, is_volatile_query, same};
-use crate::parser::too_deep;
-use crate::plan::bound::{
-    Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut,
-};
-use crate::plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
 
 /// A set of range table entries.
 pub(super) type RelationSet = u128;
@@ -383,7 +381,7 @@ fn for_each_relation(query: &mut Query, depth: u32, visit: &mut dyn FnMut(&mut R
 fn subqueries_of(expr: &mut Expr, depth: u32, visit: &mut dyn FnMut(&mut RelationKind, u32)) {
     expr.for_each_child_mut(&mut |child| subqueries_of(child, depth, visit));
     if let ExprKind::Subquery(subquery) = &mut expr.kind
-        && let crate::plan::SubqueryBody::Bound(query) = &mut subquery.body
+        && let plan::SubqueryBody::Bound(query) = &mut subquery.body
     {
         for_each_relation(query, depth + 1, visit);
     }

@@ -9,9 +9,8 @@ use super::inline::{Inlining, inlined_call};
 use super::negate::{negated, truth_compared};
 use crate::binder::BindContext;
 pub(super) use crate::binder::is_volatile;
-use crate::parser::is_interruption;
-use crate::parser::{STACK_RESERVE_BYTES, too_deep};
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
+use plan::{Call, Expr, ExprKind, FunctionTarget};
+use syntax::parser::{STACK_RESERVE_BYTES, is_interruption, too_deep};
 use types::random::RandomState;
 use types::{self, ArrayValue, CatalogLookup, EvalContext, FormatSettings, Implementation, SqlType, Value, Volatility};
 

@@ -7,18 +7,18 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result};
+use plan::bound::{Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
+use plan::privileges::Access;
+use plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, Meaning, SetCall, Variable, bound};
 use schema::catalog::{FunctionDef, FunctionKind, Volatility};
+use syntax::parser::{self, ParseOptions};
+use syntax::tree::{Name, Statement};
+use types::{Cast, CastContext, SqlType, Value, oids};
 
 use super::fold::{fold_within, has_subquery, is_volatile};
 use super::lower::raised_levels;
 use super::{Planner, routine};
 use crate::binder::{self, BindContext, Bound, Parameters};
-use crate::parser::{self, ParseOptions};
-use crate::plan::bound::{Distinct, FromItem, Query, Relation, RelationKind, TargetEntry};
-use crate::plan::{Call, CastExpr, Expr, ExprKind, FunctionTarget, Meaning, SetCall, Variable, bound};
-use crate::privileges::Access;
-use crate::tree::{Name, Statement};
-use types::{Cast, CastContext, SqlType, Value, oids};
 
 /// An argument that is used more often than once may cost as much as this many calls of built-in functions.
 const REPEATED_COST_MAX: u32 = 10;

@@ -1,14 +1,14 @@
 //! Join orders: left-deep ones, searched greedily from every start, by cost.
 
 use base::{Error, Result};
+use plan::bound::{Query, RelationKind, for_each_inner};
+use plan::{Expr, ExprKind, JoinKind};
+use types::{OperatorRole, SqlType, oids};
 
 use super::access::{Offered, ScanPath, is_hashable};
 use super::flatten::{Group, OuterJoin, RelationSet, Unit, relations_of};
 use super::selectivity::{Relations, conjunction};
 use super::{DISABLED_COST, Planner};
-use crate::plan::bound::{Query, RelationKind, for_each_inner};
-use crate::plan::{Expr, ExprKind, JoinKind};
-use types::{OperatorRole, SqlType, oids};
 
 /// Where there are fewer rows on a side, and hashing is allowed, nobody looks for a merge join.
 const MERGED_ROWS_MIN: f64 = 10_000.0;

@@ -1,6 +1,6 @@
 //! Which conditions may see rows that a view with `security_barrier` does not show.
 
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
+use plan::{Call, Expr, ExprKind, FunctionTarget};
 
 /// Whether evaluating an expression tells nothing of the values it sees but by its result. An unknown expression is taken to tell something.
 pub(super) fn is_leakproof(expr: &Expr) -> bool {

@@ -1,12 +1,13 @@
 //! Lowering expressions: variables become slots or outer values, bound subqueries become plans.
 
+use std::sync::Arc;
+
 use base::{Error, Result};
+use plan::bound::for_each_inner_mut;
+use plan::{Expr, ExprKind, Node, Plan, SubqueryBody, SubqueryKind, Variable};
 
 use super::{GROUP_RELATION, Planner, Slot};
 use crate::binder;
-use crate::plan::bound::for_each_inner_mut;
-use crate::plan::{Expr, ExprKind, Node, Plan, SubqueryBody, SubqueryKind, Variable};
-use std::sync::Arc;
 
 /// Which slot of a row holds what.
 #[derive(Debug, Clone, Default)]

@@ -53,15 +53,15 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Lsn, Oid, Result};
-use schema::catalog::TableDef;
-
-use crate::binder::{self, BindContext, Bound, Parameters};
-use crate::parser::{STACK_RESERVE_BYTES, too_deep};
-use crate::plan::{
+use plan::{
     self, Command, CteId, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable, bound,
 };
-use crate::tree::{self, Name};
+use schema::catalog::TableDef;
+use syntax::parser::{STACK_RESERVE_BYTES, too_deep};
+use syntax::tree::{self, Name};
 use types::SqlType;
+
+use crate::binder::{self, BindContext, Bound, Parameters};
 
 /// Binds and plans a parsed statement; a utility statement is handed through.
 ///
@@ -376,7 +376,7 @@ const NODES_OF_QUERY: u32 = 4;
 
 /// How deep a plan may be where it is made.
 fn plan_depth_max() -> u32 {
-    if sync::is_on_further_stack() { crate::plan::DEPTH_MAX } else { crate::plan::DEPTH_IN_COROUTINES_MAX }
+    if sync::is_on_further_stack() { plan::DEPTH_MAX } else { plan::DEPTH_IN_COROUTINES_MAX }
 }
 
 /// How deep queries may be nested where they are planned.

@@ -1,8 +1,9 @@
 //! Which columns of which entries are read: scans decode no others.
 
+use plan::bound::{Query, RelationKind, for_each_inner};
+use plan::{Expr, ExprKind};
+
 use super::join::Path;
-use crate::plan::bound::{Query, RelationKind, for_each_inner};
-use crate::plan::{Expr, ExprKind};
 
 /// For each entry of a range table, the columns read, in ascending order.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! NOT of a condition is its opposite, where there is one: indexes, selectivity and implication know comparisons, and not NOT.
 
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
+use plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
 use types::{FunctionDef, OperatorDef, SqlType, Value, oids};
 
 /// The opposite of a condition; NOT of it where it has none.

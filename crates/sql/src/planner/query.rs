@@ -1,6 +1,9 @@
 //! A whole query: WITH, FROM and WHERE, then what stands above them.
 
 use base::{Error, Result};
+use plan::bound::{Change, Cte, Distinct, Query, RelationKind};
+use plan::{AggregateCall, Expr, ExprKind, Node, Plan, RecursiveUnion, SubqueryBody, SubqueryKind, bound};
+use types::{SqlType, Value};
 
 use super::access::{Access, Offered};
 use super::build::Builder;
@@ -11,10 +14,6 @@ use super::lower::Layout;
 use super::needed::Needed;
 use super::selectivity::Relations;
 use super::{DISABLED_COST, Frame, Planner, node};
-use crate::plan::bound;
-use crate::plan::bound::{Change, Cte, Distinct, Query, RelationKind};
-use crate::plan::{self, AggregateCall, Expr, ExprKind, Node, Plan, RecursiveUnion, SubqueryBody, SubqueryKind};
-use types::{SqlType, Value};
 
 impl Planner<'_, '_> {
     /// The plan of a query in a frame of its own; its slots are the query's output columns.
@@ -274,7 +273,7 @@ impl Planner<'_, '_> {
 /// `SELECT argument FROM ... WHERE conditions ORDER BY argument LIMIT 1`, one query further in.
 fn first_of(query: &Query, conditions: Vec<Expr>, argument: &Expr, descending: bool, id: u32) -> Expr {
     let column = plan::OutputColumn {
-        name: crate::tree::Name::new_static("?column?"),
+        name: syntax::tree::Name::new_static("?column?"),
         sql_type: argument.sql_type,
         table: base::Oid::INVALID,
         attribute: 0,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::FunctionDef;
-
-use crate::binder::{VariableConflict, VariableNames};
-use crate::tree::{ExprKind, Name, QueryBody, Statement};
+use syntax::tree::{ExprKind, Name, QueryBody, Statement};
 use types::function_def::CallTypes;
 use types::{Cast, CastContext, CatalogLookup, RecordShape, SqlType, is_polymorphic, oids};
+
+use crate::binder::{VariableConflict, VariableNames};
 
 /// A function with polymorphic arguments as it is for one call: they have the types of what is passed.
 pub fn concrete(

@@ -1,12 +1,13 @@
 //! How many rows things have: estimates.
 
+use plan::bound::{Query, RelationKind};
+use plan::{Call, Expr, ExprKind, FunctionTarget, Quantified};
+use types::{OperatorRole, Value};
+
 use super::Planner;
 use super::flatten::relations_of;
 use super::fold::is_volatile;
 use super::statistics::TableStatistics;
-use crate::plan::bound::{Query, RelationKind};
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget, Quantified};
-use types::{OperatorRole, Value};
 
 /// PostgreSQL's guesses where nothing is known.
 const DEFAULT_EQUAL: f64 = 0.005;
@@ -91,7 +92,7 @@ impl Planner<'_, '_> {
 }
 
 /// The rows of a set-returning call.
-fn function_rows(call: &crate::plan::SetCall) -> f64 {
+fn function_rows(call: &plan::SetCall) -> f64 {
     if !call.returns_set {
         return 1.0;
     }

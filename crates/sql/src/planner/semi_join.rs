@@ -1,11 +1,12 @@
 //! EXISTS and NOT EXISTS that compare with the rows around them become semi and anti joins.
 
+use plan::bound::{Query, Relation, RelationKind, for_each_inner, for_each_inner_mut};
+use plan::{Expr, ExprKind, JoinKind, SubqueryBody, SubqueryKind};
+use syntax::parser::STACK_RESERVE_BYTES;
+
 use super::flatten::{Group, OuterJoin, RelationSet, Unit, add_item, pull_up, relations_of, split};
 use super::fold::{has_subquery, is_volatile};
 use super::join::hash_keys;
-use crate::parser::STACK_RESERVE_BYTES;
-use crate::plan::bound::{Query, Relation, RelationKind, for_each_inner, for_each_inner_mut};
-use crate::plan::{Expr, ExprKind, JoinKind, SubqueryBody, SubqueryKind};
 
 /// Replaces such conditions of `group`, which is all of `query`'s FROM and WHERE, by joins. What comes from inside
 /// the subqueries has not been folded yet.

@@ -1,14 +1,14 @@
 //! UNION, INTERSECT and EXCEPT.
 
 use base::{Error, Result};
+use plan::bound::{Query, Relation, RelationKind, SetOperation};
+use plan::{Expr, Node, Plan, SetOperator, SortKey};
+use syntax::tree;
+use types::SqlType;
 
 use super::lower::Layout;
 use super::query::target_layout;
 use super::{Planner, node};
-use crate::plan::bound::{Query, Relation, RelationKind, SetOperation};
-use crate::plan::{Expr, Node, Plan, SetOperator, SortKey};
-use crate::tree;
-use types::SqlType;
 
 impl Planner<'_, '_> {
     pub(super) fn set_operation(&mut self, mut query: Query) -> Result<Plan> {

@@ -2,10 +2,8 @@
 
 use schema::catalog::TableDef;
 use serde::{Deserialize, Serialize};
-
-use types::Value;
-use types::compare_values;
 use types::packed::{Packed, read_any, write_any};
+use types::{Value, compare_values};
 
 /// Statistics of a table, as stored in its descriptor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

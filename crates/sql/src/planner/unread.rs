@@ -2,13 +2,13 @@
 //! So they raise no errors either, as in PostgreSQL.
 
 use base::Result;
+use plan::bound::{Distinct, Query};
+use plan::{Expr, ExprKind};
+use types::Value;
 
 use super::Planner;
 use super::fold::{fold, is_volatile};
 use super::query::collect_aggregates;
-use crate::plan::bound::{Distinct, Query};
-use crate::plan::{Expr, ExprKind};
-use types::Value;
 
 impl Planner<'_, '_> {
     /// Takes the select list, its order and its groups out of a query of which only the existence of rows matters. Queries whose

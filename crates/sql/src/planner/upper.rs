@@ -2,7 +2,13 @@
 
 use base::lock_mode::LockMode;
 use base::{Error, Result};
+use plan::bound::{Distinct, Query, RelationKind, TargetEntry};
+use plan::{
+    Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanColumn, ScanId, ScanSlots,
+    SetCall, SetItem, SortKey, Variable, Window, WindowCall, WindowFrameBound,
+};
 use rustc_hash::FxHashMap;
+use types::{SqlType, Value};
 
 use super::computed::Computed;
 use super::fold::{has_subquery, is_volatile};
@@ -11,12 +17,6 @@ use super::query::{collect_aggregates, target_layout};
 use super::selectivity::{Relations, group_count};
 use super::{GROUP_RELATION, Grouping, Planner, SET_RELATION, TARGET_RELATION, WINDOW_RELATION, node};
 use crate::binder;
-use crate::plan::bound::{Distinct, Query, RelationKind, TargetEntry};
-use crate::plan::{
-    Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanColumn, ScanId, ScanSlots,
-    SetCall, SetItem, SortKey, Variable, Window, WindowCall, WindowFrameBound,
-};
-use types::{SqlType, Value};
 
 impl Planner<'_, '_> {
     /// The plan of a query above the rows of its FROM and WHERE.
@@ -700,7 +700,7 @@ fn group_in_subqueries(expr: &mut Expr, depth: u32, groups: &[Expr]) {
     }
     expr.for_each_child_mut(&mut |child| group_in_subqueries(child, depth, groups));
     if let ExprKind::Subquery(subquery) = &mut expr.kind
-        && let crate::plan::SubqueryBody::Bound(query) = &mut subquery.body
+        && let plan::SubqueryBody::Bound(query) = &mut subquery.body
     {
         query.for_each_expr_mut(depth + 1, &mut |inner, depth| group_in_subqueries(inner, depth, groups));
     }
@@ -726,7 +726,7 @@ fn collect_ungrouped(expr: &Expr, groups: &[Expr], found: &mut Vec<Expr>) {
         }
         expr.for_each_child(&mut |child| collect(child, depth, groups, found));
         if let ExprKind::Subquery(subquery) = &expr.kind
-            && let crate::plan::SubqueryBody::Bound(query) = &subquery.body
+            && let plan::SubqueryBody::Bound(query) = &subquery.body
         {
             query.for_each_expr(depth + 1, &mut |inner, depth| collect(inner, depth, groups, found));
         }

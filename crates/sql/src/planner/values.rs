@@ -1,11 +1,12 @@
 //! Whether a plan could be another one if the values of the statement's parameters were known.
 
+use plan::bound::{Query, RelationKind};
+use plan::{Call, Expr, ExprKind, Variable};
+use types::OperatorRole;
+
 use super::Planner;
 use super::flatten::{Group, Unit, relations_of};
 use super::selectivity::Relations;
-use crate::plan::bound::{Query, RelationKind};
-use crate::plan::{Call, Expr, ExprKind, Variable};
-use types::OperatorRole;
 
 impl Planner<'_, '_> {
     /// Notes whether values could change what is estimated of a query, or which of its conditions are left.

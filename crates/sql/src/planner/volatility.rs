@@ -1,8 +1,7 @@
 //! How much an expression's value may change between evaluations.
 
+use plan::{Call, Expr, ExprKind, FunctionTarget};
 use schema::catalog::Volatility as StoredVolatility;
-
-use crate::plan::{Call, Expr, ExprKind, FunctionTarget};
 use types::{Volatility, has_immutable_output};
 
 /// The least constant of all that the expression calls.

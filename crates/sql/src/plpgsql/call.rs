@@ -2,20 +2,20 @@
 
 use base::{Error, Result, sqlstate};
 use schema::catalog::FunctionDef;
+use syntax::tree::{ExprKind, FunctionCall, Name, Statement};
+use types::{CallTypes, SqlType, Value, oids};
 
 use super::expression::{as_call, bind_call, within};
 use super::frame::Frame;
 use super::tree::{Expression, find_label, find_variable};
 use crate::executor::{Due, Locals, Run, evaluate, run_pending_checks};
-use crate::tree::{ExprKind, FunctionCall, Name, Statement};
-use types::{CallTypes, SqlType, Value, oids};
 
 /// Runs a CALL.
 ///
 /// # Errors
 /// What the procedure raises; 42601 for an output that no variable stands for.
 pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-    let parsed = crate::parser::parse(&call.text, run.state.parse_options())?;
+    let parsed = syntax::parser::parse(&call.text, run.state.parse_options())?;
     let Some(Statement::Call(written)) = parsed.first().map(|parsed| &parsed.statement) else {
         return Err(Error::internal("a CALL that is none"));
     };
@@ -137,7 +137,7 @@ fn variable_named(parts: &[Name], call: &Expression, frame: &Frame<'_>) -> (Opti
 }
 
 /// What stands for an argument, with or without a name.
-fn value_of(written: &crate::tree::Expr) -> &ExprKind {
+fn value_of(written: &syntax::tree::Expr) -> &ExprKind {
     match &written.kind {
         ExprKind::NamedArgument { value, .. } => &value.kind,
         kind => kind,

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use base::{Oid, Result, sqlstate};
+use plan::CatalogView;
+use plan::user_types::element_of_array;
 use schema::catalog::{ArgumentMode, FunctionDef};
+use types::reg_types::quote_identifier;
+use types::{CatalogLookup, RecordShape, SqlType, oids};
 
 use super::parse::Parser;
 use super::records::{Named, with_records};
 use super::tree::{Function, RowType, VariableKind};
 use super::types_of::Declared;
-use crate::plan::CatalogView;
-use crate::plan::user_types::element_of_array;
-use types::reg_types::quote_identifier;
-use types::{CatalogLookup, RecordShape, SqlType, oids};
 
 /// Compiles a stored function.
 ///
@@ -207,9 +207,9 @@ pub fn kind_of(sql_type: SqlType, catalog: &CatalogView) -> VariableKind {
 /// Has PostgreSQL's parser look at the text that was made of the body, for its errors. Their positions are those in that text,
 /// which nobody has seen.
 fn check_text(body: &str, text: &str) -> Result<()> {
-    let checked = match crate::parser::first_junk(body, true) {
+    let checked = match syntax::parser::first_junk(body, true) {
         Some(junk) => Err(junk),
-        None => crate::parser::check_plpgsql(text),
+        None => syntax::parser::check_plpgsql(text),
     };
     checked.map_err(|mut error| {
         error.fields_mut().position = None;

@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use syntax::tree::{Fetch, FetchDirection, Name};
+use types::{SqlType, Value};
 
 use super::dynamic::open_dynamic;
 use super::expression::{evaluate, open_statement, told_from};
@@ -16,8 +18,6 @@ use crate::client::Formats;
 use crate::commands::{Cursor, Given};
 use crate::executor::{Run, StoreReader};
 use crate::session::Opening;
-use crate::tree::{Fetch, FetchDirection, Name};
-use types::{SqlType, Value};
 
 /// A cursor's arguments, with the parameters they name.
 type Arguments = [(Option<String>, Expression)];

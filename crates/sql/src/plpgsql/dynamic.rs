@@ -4,6 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use plan::StatementKind;
+use syntax::tree::{ParsedStatement, Statement};
+use types::{SqlType, Value, oids};
 
 use super::expression::{
     OnRow, environment, in_text, open_planned, refuse_change, refuse_scroll, require_rows, run_utility, told_from,
@@ -13,10 +16,7 @@ use super::interpret::gather_rows;
 use crate::binder::Parameters;
 use crate::commands::Cursor;
 use crate::executor::{self, Due, Run};
-use crate::plan::StatementKind;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
-use crate::tree::{ParsedStatement, Statement};
-use types::{SqlType, Value, oids};
 
 /// Opens a cursor over a text made at run time, as [`open_statement`](super::expression::open_statement) does.
 ///
@@ -95,8 +95,8 @@ impl Dynamic {
         if self.is_one() {
             return Ok(None);
         }
-        match crate::parser::parse(&self.text, state.parse_options()) {
-            Err(error) if crate::parser::is_interruption(&error) => Err(error),
+        match syntax::parser::parse(&self.text, state.parse_options()) {
+            Err(error) if syntax::parser::is_interruption(&error) => Err(error),
             parsed => Ok(parsed.ok()),
         }
     }
@@ -158,7 +158,7 @@ fn plan_apart(
     if let Some(tree) = tree {
         return environment.planned(text, &tree.statement, parameters);
     }
-    let mut statements = crate::parser::parse(text, run.state.parse_options())?;
+    let mut statements = syntax::parser::parse(text, run.state.parse_options())?;
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
     environment.planned(text, &tree.statement, parameters)
 }

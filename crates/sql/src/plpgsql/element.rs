@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use types::functions::assign;
+use types::{ArrayValue, Dimension, RecordValue, SqlType, Value, copy_of_values, oids};
 
 use super::expression::evaluate;
 use super::frame::{Frame, cast};
 use super::tree::{Expression, Step, Subscript, VariableKind};
 use crate::executor::Run;
-use types::functions::assign;
-use types::{ArrayValue, Dimension, RecordValue, SqlType, Value, copy_of_values, oids};
 
 /// Replaces one element or slice of the array in a variable, where it is, or the part of the element that `steps` lead to. A value
 /// that can't be changed there is given back changed, with its type, for the variable to be assigned.

@@ -8,6 +8,10 @@ use std::sync::atomic::Ordering;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::{Command, Meaning, Node, StatementKind, VirtualTable};
+use syntax::tree::{Name, ParsedStatement, Statement};
+use types::context::UserTypeKind;
+use types::{CatalogLookup, SqlType, Value};
 
 use super::frame::Frame;
 use super::interpret::gather_rows;
@@ -15,12 +19,8 @@ use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_var
 use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::commands::Cursor;
 use crate::executor::{self, Due, Locals, Run, StoreReader};
-use crate::plan::{Command, Meaning, Node, StatementKind, VirtualTable};
 use crate::session::planning::Environment;
 use crate::session::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
-use crate::tree::{Name, ParsedStatement, Statement};
-use types::context::UserTypeKind;
-use types::{CatalogLookup, SqlType, Value};
 
 /// The names that a function's variables have in its statements.
 struct Names<'f> {
@@ -214,9 +214,9 @@ fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> R
 fn parsed(expression: &Expression, state: &SessionState) -> Result<ParsedStatement> {
     let options = state.parse_options();
     let mut statements = if expression.is_statement {
-        crate::parser::parse(&expression.text, options)?
+        syntax::parser::parse(&expression.text, options)?
     } else {
-        crate::parser::parse_plpgsql_expression(&expression.text, options)?
+        syntax::parser::parse_plpgsql_expression(&expression.text, options)?
     };
     statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "an expression is empty"))
 }
@@ -371,9 +371,9 @@ fn values_of(frame: &Frame<'_>) -> Vec<Value> {
 pub fn is_constant(expression: &Expression) -> bool {
     let plan = expression.plan.lock().clone();
     let tree = plan.as_ref().and_then(|plan| query_plan(&plan.planned).ok());
-    tree.is_some_and(|tree| {
-        matches!(&tree.node, Node::Result { exprs, .. } if matches!(exprs[0].kind, crate::plan::ExprKind::Constant(_)))
-    })
+    tree.is_some_and(
+        |tree| matches!(&tree.node, Node::Result { exprs, .. } if matches!(exprs[0].kind, plan::ExprKind::Constant(_))),
+    )
 }
 
 /// The label of an enum that a constant was when it was assigned before, until its text is to be read again.
@@ -478,9 +478,9 @@ fn seeing_changes<T>(
 }
 
 /// Whether an expression calls a function of somebody's, which may tell the client something.
-fn may_tell(expr: &crate::plan::Expr) -> bool {
+fn may_tell(expr: &plan::Expr) -> bool {
     expr.any(&|inner| {
-        matches!(&inner.kind, crate::plan::ExprKind::Call(call) if matches!(call.function, crate::plan::FunctionTarget::Stored(_)))
+        matches!(&inner.kind, plan::ExprKind::Call(call) if matches!(call.function, plan::FunctionTarget::Stored(_)))
     })
 }
 
@@ -594,16 +594,16 @@ fn count_in(tag: &str) -> u64 {
 /// 42883 if there is none, 42809 if it is a function.
 pub fn bind_call(
     expression: &Expression,
-    call: &crate::tree::FunctionCall,
+    call: &syntax::tree::FunctionCall,
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
-) -> Result<(Arc<schema::catalog::FunctionDef>, Vec<crate::plan::Expr>, Vec<Value>)> {
+) -> Result<(Arc<schema::catalog::FunctionDef>, Vec<plan::Expr>, Vec<Value>)> {
     let names = Names::new(frame, expression);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let view = run.state.catalog();
     let trimmed = crate::commands::without_outputs(run.state, call);
     let environment = Environment::new(run.state, &view).with_variables(Some(&names));
-    let bind = |call: &crate::tree::FunctionCall| {
+    let bind = |call: &syntax::tree::FunctionCall| {
         environment.with_rights(&expression.text, |context| {
             crate::binder::procedure_call(context, call, &mut Parameters::fixed(types.clone()))
         })

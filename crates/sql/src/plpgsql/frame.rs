@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::VirtualTable;
+use types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
 
 use super::row_types::{ChangedTypes, fields_as_type_is_now, has_types_of};
 use super::tree::{Function, RowType, Variable, VariableKind};
 use crate::executor::{RowStore, Run};
-use crate::plan::VirtualTable;
-use types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// See the module.
 pub struct Frame<'f> {

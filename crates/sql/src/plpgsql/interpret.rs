@@ -4,6 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::CatalogView;
+use plan::StatementKind as SqlKind;
+use syntax::tree::Statement as SqlStatement;
+use types::{RecordShape, RecordValue, SqlType, Value, oids};
 
 use super::conditions::catches;
 use super::dynamic::{Dynamic, run_dynamic};
@@ -14,11 +18,7 @@ use super::frame::{Frame, cast};
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
 use crate::executor::{RowStore, Run, sort_memory_bytes};
-use crate::plan::CatalogView;
-use crate::plan::StatementKind as SqlKind;
 use crate::session::Planned;
-use crate::tree::Statement as SqlStatement;
-use types::{RecordShape, RecordValue, SqlType, Value, oids};
 
 /// What becomes of the statements behind one.
 pub enum Flow {
@@ -557,7 +557,7 @@ pub(super) fn set_found(count: u64, frame: &mut Frame<'_>) {
 
 /// An error that a string constant raises when it gets the type of what it is assigned to: it points at the constant.
 fn pointing_at_constant(mut error: Error, expression: &Expression) -> Error {
-    let is_constant = matches!(crate::parser::tokens(&expression.text)[..], [_]) && expression.text.starts_with('\'');
+    let is_constant = matches!(syntax::parser::tokens(&expression.text)[..], [_]) && expression.text.starts_with('\'');
     let is_of_text = error.sqlstate() == sqlstate::INVALID_TEXT_REPRESENTATION;
     if let (true, true, Some(assignment)) = (is_constant, is_of_text, &expression.assignment)
         && let Some(before) = assignment.strip_suffix(&*expression.text)
@@ -577,7 +577,7 @@ fn not_composite() -> Error {
 /// Whether an expression is the name of a variable and nothing else.
 fn is_variable(expression: &Expression) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '"' | '.');
-    crate::parser::is_name(&expression.text) && expression.text.chars().all(is_word)
+    syntax::parser::is_name(&expression.text) && expression.text.chars().all(is_word)
 }
 
 /// What RETURN names.
@@ -780,7 +780,7 @@ fn run_into(
         run,
         &mut |planned| {
             columns = columns_of(planned);
-            use crate::plan::Command;
+            use plan::Command;
             gives_rows.set(!planned.statement.columns.is_empty() || planned.statement.command == Command::Select);
             modifies.set(!matches!(planned.statement.command, Command::Select | Command::Utility));
             Ok(())

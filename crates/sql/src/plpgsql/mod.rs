@@ -23,20 +23,20 @@ mod types_of;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use frame::Frame;
+use interpret::{Flow, leaving, outputs, run_block};
+use plan::CatalogView;
 use schema::catalog::FunctionDef;
+use tree::{Function, VariableKind};
+use types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 
 use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
-use crate::plan::CatalogView;
 use crate::planner::routine::concrete;
 use crate::session::SessionState;
 pub use expression::{CallPlace, outer_context};
-use frame::Frame;
 pub use frame::cast;
-use interpret::{Flow, leaving, outputs, run_block};
-use tree::{Function, VariableKind};
 pub use trigger::{TriggerCall, call_trigger};
-use types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 
 /// A function a session has compiled, with the definition it was compiled from.
 pub struct Compiled {

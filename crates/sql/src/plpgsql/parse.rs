@@ -7,12 +7,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
+use plan::CatalogView;
+use syntax::parser::{STACK_RESERVE_BYTES, is_name, tokens, too_deep};
+use types::{SqlType, oids};
 
 use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, StatementKind, Variable, VariableKind};
 use super::types_of::Declared;
-use crate::parser::{STACK_RESERVE_BYTES, is_name, tokens, too_deep};
-use crate::plan::CatalogView;
-use types::{SqlType, oids};
 
 /// What is known so far of the body that is read.
 pub struct Parser<'a> {

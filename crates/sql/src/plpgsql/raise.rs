@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use base::{Error, Result, SqlState, sqlstate};
+use types::{SqlType, Value};
 
 use super::conditions::condition_states;
 use super::expression::{CallPlace, evaluate, outer_context, place_line};
@@ -11,7 +12,6 @@ use super::interpret::{PLACED, parameter_values};
 use super::tree::Raise;
 use crate::client::Severity;
 use crate::executor::Run;
-use types::{SqlType, Value};
 
 /// RAISE.
 ///

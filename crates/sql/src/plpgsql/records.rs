@@ -1,7 +1,7 @@
 //! Variables of a row type. PostgreSQL's parser has no catalog: it takes `r some_table%ROWTYPE` for a scalar, and then knows no
 //! `r.column`. So it is given such declarations as `r record`.
 
-use crate::parser::{is_name, tokens};
+use syntax::parser::{is_name, tokens};
 
 /// What a type is that a declaration names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

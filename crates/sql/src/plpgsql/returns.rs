@@ -1,7 +1,7 @@
 //! RETURN of a plain variable. The parser's answer leaves out which variable `RETURN x;` and `RETURN NEXT x;` name, but
 //! keeps expressions: so such a name is put in parentheses before the parser reads the body.
 
-use crate::parser::{is_name, tokens};
+use syntax::parser::{is_name, tokens};
 
 /// The body with every plain name after RETURN or RETURN NEXT in parentheses; lines keep their numbers.
 pub fn with_expressions(body: &str) -> String {

@@ -11,12 +11,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::CatalogView;
+use types::{ArrayValue, RecordShape, RecordValue, Value, oids};
 
 use super::frame::{Frame, fit_record};
 use super::tree::{Function, Variable, VariableKind};
 use crate::executor::Run;
-use crate::plan::CatalogView;
-use types::{ArrayValue, RecordShape, RecordValue, Value, oids};
 
 /// The row types that have changed since the function was compiled: those of a call's variables, of the rows in their values, and of its
 /// result.

@@ -1,14 +1,14 @@
 //! The statements of a PL/pgSQL body.
 
 use base::{Error, Result, sqlstate};
+use syntax::parser::is_name;
+use types::{SqlType, oids};
 
 use super::parse::{Parser, folded, unquoted};
 use super::tree::{
     Expression, Fetched, Raise, RowSource, Statement, StatementKind, Step, Subscript, Variable, VariableKind,
     find_label, find_variable,
 };
-use crate::parser::is_name;
-use types::{SqlType, oids};
 
 /// How assignments and INTO name what they fill.
 pub trait Targets {
@@ -442,9 +442,9 @@ impl Parser<'_> {
         }
         if let Some(end) = self.string_end() {
             let text = self.text_up_to(end)?;
-            let parsed = crate::parser::parse_expression(text)?;
+            let parsed = syntax::parser::parse_expression(text)?;
             raise.message = match parsed.kind {
-                crate::tree::ExprKind::Literal(crate::tree::Literal::String(value)) => Some(value.to_string()),
+                syntax::tree::ExprKind::Literal(syntax::tree::Literal::String(value)) => Some(value.to_string()),
                 _ => return Err(self.unexpected()),
             };
         } else if self.take("sqlstate") {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use base::Oid;
+use plan::Meaning;
 use sync::Mutex;
+use syntax::tree::Name;
+use types::{RecordShape, SqlType, Value};
 
 use crate::binder::VariableConflict;
-use crate::plan::Meaning;
 use crate::session::Planned;
-use crate::tree::Name;
-use types::{RecordShape, SqlType, Value};
 
 /// A compiled function body.
 pub struct Function {

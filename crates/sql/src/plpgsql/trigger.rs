@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::VirtualTable;
 use schema::catalog::FunctionDef;
+use types::{ArrayValue, RecordShape, RecordValue, SqlType, Value, oids};
 
 use super::Compiled;
 use super::frame::Frame;
@@ -12,8 +14,6 @@ use super::interpret::{Flow, leaving, run_block};
 use super::parse::Parser;
 use super::tree::VariableKind;
 use crate::executor::{Captured, Run};
-use crate::plan::VirtualTable;
-use types::{ArrayValue, RecordShape, RecordValue, SqlType, Value, oids};
 
 /// What a trigger function is told.
 pub struct TriggerCall<'a> {

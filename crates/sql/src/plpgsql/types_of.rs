@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 use schema::catalog::TableDef;
+use types::{RecordShape, SqlType};
 
 use super::compile::kind_of;
 use super::parse::{Parser, folded};
 use super::tree::{RowType, VariableKind, find_variable};
-use types::{RecordShape, SqlType};
 
 /// See the module.
 pub trait Declared {

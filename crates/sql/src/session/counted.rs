@@ -2,7 +2,6 @@
 
 use engine::{Database, PagedStoreStatistics, TransactionStatistics, WalStatistics};
 use sync::Mutex;
-
 use types::datetime::clock_micros;
 
 /// What the counters said when they were last set back.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::{Command, Statement, StatementKind};
 use schema::catalog::Persistence;
+use syntax::tree;
+use types::{SqlType, Value};
 
 use super::plan_cache::{Key, Planned};
 use super::portal::{Ended, Portal, Progress, Running, query_plan};
@@ -13,9 +16,6 @@ use super::state::SessionState;
 use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, RowStore, Run, StoreReader};
-use crate::plan::{Command, Statement, StatementKind};
-use crate::tree;
-use types::{SqlType, Value};
 
 /// What a utility statement has to say.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl SqlSession {
                             let portal = self.portal_of_string(planned, Arc::clone(text), Some(Arc::clone(tree)));
                             self.keep_failed(portal);
                         }
-                        Err(interruption) if crate::parser::is_interruption(&interruption) => {
+                        Err(interruption) if syntax::parser::is_interruption(&interruption) => {
                             return Err(interruption);
                         }
                         Err(_) => {}
@@ -310,7 +310,7 @@ impl SqlSession {
     ) -> Result<Option<String>> {
         if self.nests_deep() {
             return sync::on_further_stack(|| self.run_some_here(portal, max_rows, client))
-                .map_err(|_| crate::parser::no_stack())?;
+                .map_err(|_| syntax::parser::no_stack())?;
         }
         self.run_some_here(portal, max_rows, client)
     }
@@ -392,7 +392,7 @@ impl SqlSession {
                 // It may be one of several statements of its string.
                 (None, Some(tree)) => prepared::plan_uncached(&self.state, &portal.text, tree, &types())?,
                 (None, None) => {
-                    let statements = crate::parser::parse(&portal.text, self.state.parse_options())?;
+                    let statements = syntax::parser::parse(&portal.text, self.state.parse_options())?;
                     let tree = statements.first().ok_or_else(|| Error::internal("a planned text is empty"))?;
                     prepared::plan(&self.state, &portal.text, tree, &types())?
                 }
@@ -686,7 +686,7 @@ impl Nested {
         if let Some(planned) = prepared::cached(state, &key) {
             return Ok(planned);
         }
-        let mut statements = crate::parser::parse(text, crate::parser::ParseOptions::default())?;
+        let mut statements = syntax::parser::parse(text, syntax::parser::ParseOptions::default())?;
         let tree = statements.pop().ok_or_else(|| Error::internal("an internal statement is empty"))?;
         prepared::plan(state, text, &tree, types)
     }
@@ -701,7 +701,7 @@ impl Nested {
         if options.standard_conforming_strings {
             return Nested::plan_text(state, text, types);
         }
-        let mut statements = crate::parser::parse(text, options)?;
+        let mut statements = syntax::parser::parse(text, options)?;
         let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
         prepared::plan_uncached(state, text, &tree, types)
     }

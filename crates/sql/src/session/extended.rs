@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use syntax::tree;
+use types::{SqlType, Value};
 
 use super::portal::Ended;
 use super::query_string::ParsedText;
 use super::{Block, Planned, Portal, Prepared, Progress, SqlSession, input_plain, planning, prepared};
 use crate::client::{Client, Formats};
-use crate::tree;
-use types::{SqlType, Value};
 
 /// The client's values for the parameters of a statement.
 pub struct BindInput<'a> {

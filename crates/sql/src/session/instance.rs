@@ -11,9 +11,11 @@ use base::settings::{Id, SessionSettings};
 use base::{Error, Oid, OwnerId, Result, sqlstate};
 use engine::Database;
 use pgwire::api::auth::sasl::scram::ScramSecret;
+use plan::privileges::{Privileges, Subject, is_member};
 use rustc_hash::FxHashMap;
 use schema::catalog::{DATABASE_OID, RoleDef};
 use sync::{Interrupt, InterruptKind, Mutex, Timers, WaitReport};
+use types::datetime;
 
 use super::counted::Counted;
 use super::helpers::Helpers;
@@ -22,10 +24,7 @@ use super::plan_cache::PlanCache;
 use super::state::SessionState;
 use super::tcp::TcpTimes;
 use super::{SqlSession, settings};
-use crate::password;
-use crate::privileges::{Privileges, Subject, is_member};
-use crate::session_defaults;
-use types::datetime;
+use crate::{password, session_defaults};
 
 /// The database every connection is to.
 const DATABASE: &str = "postgres";

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use base::{Error, Result};
+use plan::StatementKind;
+use syntax::parser::{Constant, if_readable};
+use types::{SqlType, Value, oids};
 
 use super::execute::refuse_read_only;
 use super::plan_cache::{Key, Planned};
@@ -10,15 +13,12 @@ use super::portal::Portal;
 use super::relation_locks::RelationLocks;
 use super::{Block, SqlSession, prepared};
 use crate::client::Client;
-use crate::parser::{Constant, if_readable};
-use crate::plan::StatementKind;
-use types::{SqlType, Value, oids};
 
 impl SqlSession {
     /// Runs a query string of one statement by a plan for its text without the constants. False if there can be none, or if the catalog
     /// has changed while locks were waited for: the text is then planned as it was written.
     pub(super) fn run_known(&mut self, text: &str, client: &mut dyn Client) -> Result<bool> {
-        let Some((key_text, constants)) = crate::parser::normalize(text) else { return Ok(false) };
+        let Some((key_text, constants)) = syntax::parser::normalize(text) else { return Ok(false) };
         if self.block == Block::Explicit && self.state.engine().transaction_failed() {
             return Ok(false);
         }
@@ -67,9 +67,9 @@ impl SqlSession {
         if !error.sqlstate().as_str().starts_with("22") {
             return error;
         }
-        let mut statements = match crate::parser::parse(text, self.state.parse_options()) {
+        let mut statements = match syntax::parser::parse(text, self.state.parse_options()) {
             Ok(statements) => statements,
-            Err(interruption) if crate::parser::is_interruption(&interruption) => return interruption,
+            Err(interruption) if syntax::parser::is_interruption(&interruption) => return interruption,
             Err(_) => return error,
         };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return error };
@@ -77,7 +77,7 @@ impl SqlSession {
         let planned = environment.plan(text, &tree.statement, crate::binder::Parameters::declared(&[]));
         self.state.warnings.forget();
         match planned {
-            Err(found) if found.sqlstate() == error.sqlstate() || crate::parser::is_interruption(&found) => found,
+            Err(found) if found.sqlstate() == error.sqlstate() || syntax::parser::is_interruption(&found) => found,
             _ => error,
         }
     }
@@ -109,7 +109,7 @@ impl SqlSession {
     /// Plans a text whose constants were lifted out; `None` if it can't be planned that way. The original text is
     /// then planned as it stands, and tells of errors in its own words.
     fn plan_normalized(&mut self, key: &Key) -> Result<Option<Arc<Planned>>> {
-        let parsed = crate::parser::parse(&key.text, crate::parser::ParseOptions::default());
+        let parsed = syntax::parser::parse(&key.text, syntax::parser::ParseOptions::default());
         let Some(mut statements) = if_readable(parsed)? else { return Ok(None) };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return Ok(None) };
         let was_idle = self.block == Block::None;
@@ -121,7 +121,7 @@ impl SqlSession {
             {
                 Ok(Some(planned))
             }
-            Err(error) if crate::parser::is_interruption(&error) => Err(error),
+            Err(error) if syntax::parser::is_interruption(&error) => Err(error),
             _ => {
                 if was_idle {
                     self.state.engine_mut().withdraw();

@@ -57,14 +57,14 @@ pub use portal::{Execution, Portal, Progress, Running, query_plan};
 pub use prepared::Prepared;
 pub(crate) use prepared::{CUSTOM_PLANS_FIRST, PlanCacheMode};
 pub(crate) use relation_locks::RelationLocks;
+use syntax::parser;
+use syntax::tree::{self, ParsedStatement};
+
+use crate::client::Client;
 pub use state::SessionState;
 pub use tcp::TcpTimes;
 pub use transaction::set_modes;
 pub use waits::{SessionWait, SessionWaits};
-
-use crate::client::Client;
-use crate::parser;
-use crate::tree::{self, ParsedStatement};
 
 /// Whether a transaction is in progress, and who began it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use base::Result;
+use syntax::parser::{self, ParseOptions};
+use syntax::tree::ParsedStatement;
 
 use super::by_text::{ByText, Limits};
-use crate::parser::{self, ParseOptions};
-use crate::tree::ParsedStatement;
 
 const LIMITS: Limits = Limits { texts: 128, text_bytes: 4 << 10, total_text_bytes: 128 << 10 };
 

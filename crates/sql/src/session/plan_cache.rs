@@ -6,13 +6,13 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use plan::{Command, Meaning, Statement};
 use sync::Mutex;
+use types::{CatalogLookup, SqlType, base_type};
 
 use super::by_text::{ByText, Limits};
 use super::state::SessionState;
 use crate::client::{ResultColumn, RowDescription};
-use crate::plan::{Command, Meaning, Statement};
-use types::{CatalogLookup, SqlType, base_type};
 
 /// A value that ends on a further stack if it was made on one: it may be nested deeper than the stack bears of whoever happens to
 /// hold it last.

@@ -5,7 +5,12 @@ use std::sync::Arc;
 
 use base::settings::Id;
 use base::{Error, Lsn, Oid, Result, sqlstate};
+use plan::privileges::Access;
+use plan::{CatalogView, Meaning, VirtualTable};
 use schema::catalog::TableDef;
+use syntax::parser::no_stack;
+use types::random::RandomState;
+use types::{CatalogLookup, EvalContext, FormatSettings, Value};
 
 use super::plan_cache::Planned;
 use super::settings::planner_costs;
@@ -13,12 +18,7 @@ use super::state::SessionState;
 use crate::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
 use crate::client::{Client, OutgoingRow, Severity};
 use crate::executor::{Locals, evaluate};
-use crate::parser::no_stack;
-use crate::plan::{CatalogView, Meaning, VirtualTable};
 use crate::planner::domain;
-use crate::privileges::Access;
-use types::random::RandomState;
-use types::{CatalogLookup, EvalContext, FormatSettings, Value};
 
 /// A session as the planner sees it.
 pub struct Environment<'a> {
@@ -134,9 +134,9 @@ impl<'a> Environment<'a> {
     pub fn plan(
         &self,
         text: &str,
-        statement: &crate::tree::Statement,
+        statement: &syntax::tree::Statement,
         mut parameters: Parameters,
-    ) -> Result<crate::plan::Statement> {
+    ) -> Result<plan::Statement> {
         self.with_context(text, |context| crate::planner::plan_statement(statement, context, &mut parameters))
     }
 
@@ -147,7 +147,7 @@ impl<'a> Environment<'a> {
     pub fn planned(
         &self,
         text: &str,
-        statement: &crate::tree::Statement,
+        statement: &syntax::tree::Statement,
         parameters: Parameters,
     ) -> Result<Arc<Planned>> {
         match self.planned_here(text, statement, parameters.clone()) {
@@ -164,7 +164,7 @@ impl<'a> Environment<'a> {
     fn planned_here(
         &self,
         text: &str,
-        statement: &crate::tree::Statement,
+        statement: &syntax::tree::Statement,
         parameters: Parameters,
     ) -> Result<Arc<Planned>> {
         let tree = statement;

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::{Error, Result, sqlstate};
+use plan::{Command, Node, Plan, StatementKind};
 use self_cell::self_cell;
 use slab::Slab;
 use sync::{Mutex, MutexGuard};
+use syntax::tree;
+use types::Value;
 
 use super::SqlSession;
 use super::open_cursors::Opening;
@@ -15,9 +18,6 @@ use super::state::SessionState;
 use crate::client::{Client, Formats};
 use crate::commands::Cursor;
 use crate::executor::{self, BoxOperator, Locals, Measurements, RowStore};
-use crate::plan::{Command, Node, Plan, StatementKind};
-use crate::tree;
-use types::Value;
 
 /// A running plan: operators, and what they share.
 pub struct Execution<'p> {

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
+use plan::StatementKind;
 use sync::Mutex;
+use syntax::tree;
+use types::{SqlType, Value, oids};
 
 use super::plan_cache::{Key, Planned};
 use super::relation_locks::RelationLocks;
 use super::state::SessionState;
 use crate::binder::{Parameters, PlannerSettings};
-use crate::plan::StatementKind;
-use crate::tree;
-use types::{SqlType, Value, oids};
 
 /// A prepared statement: its text, and a plan that is made anew when the catalog has changed.
 pub struct Prepared {
@@ -178,7 +178,7 @@ impl Prepared {
     pub fn plan_for(&self, state: &SessionState, generic: Arc<Planned>, values: &[Value]) -> Result<Arc<Planned>> {
         if !generic.statement.depends_on_values || !self.wants_custom_plan(state, &generic) {
             if generic.statement.lacks_arbiter {
-                return Err(crate::plan::no_arbiter());
+                return Err(plan::no_arbiter());
             }
             let count = &self.counts.generic;
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -245,7 +245,7 @@ impl Prepared {
             }
             planned => planned,
         }?;
-        let is_query = !matches!(planned.statement.kind, crate::plan::StatementKind::Utility(_));
+        let is_query = !matches!(planned.statement.kind, plan::StatementKind::Utility(_));
         let columns =
             planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();
         let mut last = self.last.lock();

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use base::Result;
 use sync::Armed;
+use syntax::parser::{self, Checked, INLINE_TEXT_BYTES, Parts};
+use syntax::tree::ParsedStatement;
 
 use super::SqlSession;
 use super::parse_cache::Parsed;
 use crate::client::Client;
-use crate::parser::{self, Checked, INLINE_TEXT_BYTES, Parts};
-use crate::tree::ParsedStatement;
 
 /// A query string that runs.
 struct QueryString {

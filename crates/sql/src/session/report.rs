@@ -10,14 +10,14 @@ use std::time::Instant;
 use base::report::{Facts, Identity, Level, Report, Reporter};
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, ErrorFields, sqlstate};
+use plan::{Command, StatementKind};
+use syntax::tree::{ParsedStatement, Statement};
+use types::{SqlType, Value};
 
 use super::state::SessionState;
 use super::{Instance, Planned, Portal, SqlSession};
 use crate::client::{Client, Severity};
 use crate::commands::{self, StatementClass, Watched};
-use crate::plan::{Command, StatementKind};
-use crate::tree::{ParsedStatement, Statement};
-use types::{SqlType, Value};
 
 /// The settings of the log in the form in which statements look at them.
 #[derive(Clone, Copy, Debug)]
@@ -367,7 +367,7 @@ impl SqlSession {
     }
 
     /// The same for a long text, which is parsed part by part.
-    pub(super) fn log_parts(&self, text: &str, parts: &crate::parser::Parts) -> base::Result<()> {
+    pub(super) fn log_parts(&self, text: &str, parts: &syntax::parser::Parts) -> base::Result<()> {
         let Some(most) = self.state.cached().log.statements else { return Ok(()) };
         let mut is_wanted = most == StatementClass::Other;
         for part in parts.iter() {

@@ -7,17 +7,17 @@ use std::time::Duration;
 use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
 use engine::{DelayPolicy, DelaySetting, Isolation};
+use plan::privileges;
 use schema::catalog::READ_ALL_SETTINGS_ROLE;
+use types::FormatSettings;
+use types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
+use types::datetime::TimeZone;
 
 use super::state::SessionState;
 use super::tcp::TcpTimes;
 use crate::binder::PlannerCosts;
 use crate::client::{Client, Severity};
 use crate::commands::AutoExplain;
-use crate::privileges;
-use types::FormatSettings;
-use types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
-use types::datetime::TimeZone;
 
 /// Settings in the form in which they are used, good until their generation changes.
 pub struct CachedSettings {

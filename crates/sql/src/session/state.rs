@@ -10,9 +10,13 @@ use base::lock_mode::LockMode;
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::SavepointId;
+use plan::privileges::{self, Access, ActingRole, Privileges, Subject};
+use plan::{CatalogCallbacks, CatalogView};
 use rustc_hash::FxHashMap;
 use schema::catalog::{BOOTSTRAP_ROLE, Catalog, FunctionDef};
 use sync::Interrupt;
+use types::random::RandomState;
+use types::{FormatSettings, SqlType, datetime};
 
 use super::instance::{Instance, SessionInfo};
 use super::notify::{ChannelChange, Pending};
@@ -22,10 +26,6 @@ use super::settings::CachedSettings;
 use super::tcp::TcpTimes;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
-use crate::plan::{CatalogCallbacks, CatalogView};
-use crate::privileges::{self, Access, ActingRole, Privileges, Subject};
-use types::random::RandomState;
-use types::{FormatSettings, SqlType, datetime};
 
 /// What views of the catalog are given by the floors above them.
 const CALLBACKS: CatalogCallbacks =
@@ -136,7 +136,7 @@ pub struct SessionState {
     /// The rows that the trigger being called can read as tables.
     pub(crate) captured: RefCell<Option<Arc<crate::executor::Captured>>>,
     /// What becomes of temporary tables when the transaction commits.
-    pub(crate) on_commit: RefCell<Vec<(Oid, crate::tree::OnCommit)>>,
+    pub(crate) on_commit: RefCell<Vec<(Oid, syntax::tree::OnCommit)>>,
     /// Functions compiled by this session.
     pub(crate) functions: RefCell<FxHashMap<Oid, Arc<crate::plpgsql::Compiled>>>,
     /// Bodies of functions in SQL, with plans.
@@ -403,8 +403,8 @@ impl SessionState {
     }
 
     /// How the session reads string constants now.
-    pub fn parse_options(&self) -> crate::parser::ParseOptions {
-        crate::parser::ParseOptions { standard_conforming_strings: self.cached().standard_conforming_strings }
+    pub fn parse_options(&self) -> syntax::parser::ParseOptions {
+        syntax::parser::ParseOptions { standard_conforming_strings: self.cached().standard_conforming_strings }
     }
 
     /// Copies of the settings that are read often. A caller that still has them from before, while another thread has the

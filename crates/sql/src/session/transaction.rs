@@ -6,12 +6,12 @@ use std::time::Instant;
 use base::settings::Id;
 use base::{Error, Result, sqlstate};
 use engine::{Isolation, SavepointId, TransactionOptions};
+use syntax::tree::{IsolationLevel, Statement, Transaction, TransactionModes};
+use types::datetime;
 
 use super::state::{CheckMark, CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
 use crate::client::{Client, Severity};
-use crate::tree::{IsolationLevel, Statement, Transaction, TransactionModes};
-use types::datetime;
 
 /// A savepoint by its name.
 pub(super) struct Savepoint {

@@ -12,13 +12,11 @@ use rustc_hash::FxHashMap;
 use super::apart::{call_apart, is_large};
 use super::context::{CatalogLookup, EvalContext, UserTypeKind};
 use super::function_def::{FunctionDef, Implementation, Volatility};
-use super::functions;
-use super::oids;
-use super::string_types;
 use super::text_io::{self, is_reg_type};
 use super::type_name::format_type_name;
 use super::type_table::{Category, SqlType, TypeKind, base_type, type_shape};
 use super::value::{ArrayValue, RecordShape, RecordValue, Value};
+use super::{functions, oids, string_types};
 
 mod table;
 

@@ -12,13 +12,10 @@ use crate::apart::{LARGE_RESULT_BYTES, call_apart, make_of, make_result};
 use crate::compare::{compare_padded, without_padding};
 use crate::context::EvalContext;
 use crate::function_def::{CallTypes, ReadyRows, ValueStream};
-use crate::network;
 use crate::oids::*;
-use crate::reg_types;
-use crate::string_types;
-use crate::text_io;
 use crate::type_table::base_type;
 use crate::value::{SmolStr, Value};
+use crate::{network, reg_types, string_types, text_io};
 
 /// The largest text a function may make.
 const MAX_BYTES: usize = base::limits::VALUE_MAX_BYTES;

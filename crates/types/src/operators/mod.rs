@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 use base::Oid;
 use rustc_hash::FxHashMap;
 
-use super::functions;
-use super::oids;
+use super::{functions, oids};
 
 mod table;
 

@@ -6,17 +6,14 @@
 use base::{Error, Oid, Result, sqlstate};
 use smallvec::{SmallVec, smallvec};
 
-use super::absent;
 use super::aggregates::{self, AggregateDef};
 use super::cast::{self, Cast, CastContext};
 use super::context::{CatalogLookup, UserFunction, UserFunctions};
 use super::function_def::{CallTypes, FunctionDef};
-use super::functions;
-use super::oids;
 use super::operators::{self, OperatorDef};
-use super::type_name::format_type_name;
-use super::type_name::type_named;
+use super::type_name::{format_type_name, type_named};
 use super::type_table::{Category, SqlType, TypeKind, base_type, element_type, type_shape};
+use super::{absent, functions, oids};
 
 mod candidates;
 mod polymorphic;

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::Expr;
+use plan::user_types::restricts_nothing;
 use schema::catalog::{ColumnDef, ConstraintKind, RelationKind, TableDef};
 use schema::row::encode_row;
+use syntax::tree::{self, ColumnDefinition, DefinitionElement, Name};
+use types::{SqlType, StorageKind, Value, Volatility, oids};
 
 use super::super::column::{self, Counted};
 use super::super::ddl::{Ddl, no_column, without_position};
@@ -19,11 +23,7 @@ use super::super::{index, properties, sequence, validate};
 use super::{add_constraint, place_of};
 use crate::binder::DefinitionUse;
 use crate::executor::evaluate;
-use crate::plan::Expr;
-use crate::plan::user_types::restricts_nothing;
 use crate::planner::volatility;
-use crate::tree::{self, ColumnDefinition, DefinitionElement, Name};
-use types::{SqlType, StorageKind, Value, Volatility, oids};
 
 /// ADD COLUMN.
 pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if_not_exists: bool) -> Result<()> {

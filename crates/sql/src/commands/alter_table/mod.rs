@@ -20,7 +20,7 @@ use super::index::not_for;
 use super::options::{self, OptionsOf};
 use super::{constraint, create_table, index, properties, rename};
 use crate::session::UtilityOutput;
-use crate::tree::{AlterTable, AlterTableAction as Action, Constraint, ConstraintKind, Name, ObjectKind};
+use syntax::tree::{AlterTable, AlterTableAction as Action, Constraint, ConstraintKind, Name, ObjectKind};
 
 /// ALTER TABLE and its kin.
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutput> {

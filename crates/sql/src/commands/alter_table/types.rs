@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::Expr;
 use schema::catalog::{ConstraintKind, IndexDef, TableDef};
+use syntax::parser::if_readable;
+use syntax::tree::{self, Name, TypeName};
+use types::reg_types::quote_identifier;
+use types::{SqlType, numeric, oids};
 
 use super::super::composite::refuse_member_of_itself;
 use super::super::ddl::{Ddl, without_position};
@@ -16,12 +21,6 @@ use super::super::{column, constraint, index, properties, sequence};
 use super::place_of;
 use crate::binder::{DefinitionUse, expression_columns};
 use crate::executor::evaluate;
-use crate::parser::if_readable;
-use crate::plan::Expr;
-use crate::tree::{self, Name, TypeName};
-use types::numeric;
-use types::reg_types::quote_identifier;
-use types::{SqlType, oids};
 
 /// Gives a column another type; rows are written again unless their bytes stay what they are.
 pub(super) fn change(

@@ -1,9 +1,9 @@
 //! The lines and fields of COPY's text and CSV formats, and the frame of its binary one.
 
 use base::{Error, Result, sqlstate};
+use types::binary_io;
 
 use super::options::{CopyFormat, CopyOptions};
-use types::binary_io;
 
 /// What begins binary data.
 pub const BINARY_SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -320,7 +320,7 @@ pub fn fuzz_copy(kind: u8, pieces: &[&[u8]]) -> (Vec<Vec<Field>>, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{DefinitionElement, DefinitionValue};
+    use syntax::tree::{DefinitionElement, DefinitionValue};
 
     fn options(format: &str) -> CopyOptions {
         let element = DefinitionElement {

@@ -9,24 +9,24 @@ use std::sync::Arc;
 use base::limits::MESSAGE_BODY_MAX_BYTES;
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Result, sqlstate};
+use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
+use options::{CopyFormat, CopyOptions, Header};
+use plan::privileges::Privileges;
+use plan::user_types::is_composite_type;
+use plan::{CatalogView, Expr, ExprKind, VirtualTable};
 use schema::catalog::{ColumnDef, Persistence, Relation, RelationKind, TableDef};
+use syntax::tree::{Copy, CopyEndpoint, CopySource, Name, QualifiedName, Statement};
+use types::reg_types::quote_identifier;
+use types::{CatalogLookup, SqlType, Value};
 
 use super::ddl::system_refusal;
 use crate::binder::{TableExpressionUse, expression_columns, table_expression};
 use crate::catalogs::is_view;
 use crate::client::{Client, Format, ResultColumn};
 use crate::executor::{Locals, Run, evaluate};
-use crate::plan::user_types::is_composite_type;
-use crate::plan::{CatalogView, Expr, ExprKind, VirtualTable};
-use crate::privileges::Privileges;
 use crate::session::planning::Environment;
 use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, refuse_read_only};
-use crate::tree::{Copy, CopyEndpoint, CopySource, Name, QualifiedName, Statement};
 pub use format::fuzz_copy;
-use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
-use options::{CopyFormat, CopyOptions, Header};
-use types::reg_types::quote_identifier;
-use types::{CatalogLookup, SqlType, Value};
 
 /// Runs COPY.
 ///
@@ -522,7 +522,7 @@ impl RowFilter {
         state: &SessionState,
         table: &Arc<TableDef>,
         columns: &[usize],
-        filter: &crate::tree::Expr,
+        filter: &syntax::tree::Expr,
         text: &Arc<str>,
     ) -> Result<RowFilter> {
         let environment = Environment::new(state, &state.catalog());

@@ -1,8 +1,7 @@
 //! The options of COPY.
 
 use base::{Error, Result, sqlstate};
-
-use crate::tree::{DefinitionElement, DefinitionValue};
+use syntax::tree::{DefinitionElement, DefinitionValue};
 
 /// The three formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,17 +8,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use base::Oid;
+use plan::bound::{Query, RelationKind, WindowSpec};
+use plan::{FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode, bound};
+use syntax::tree::{self, Expr, ExprKind, SubqueryKind};
+use types::reg_types::quote_identifier;
+use types::{SqlType, oids};
 
 use super::expr::{Deparser, Names, Qualify, sort_suffix};
 use super::naming::{Catalogs, ScopeNames};
 use super::query::{INDENT, Writer};
 use crate::binder;
-use crate::plan::bound;
-use crate::plan::bound::{Query, RelationKind, WindowSpec};
-use crate::plan::{self, FrameExclusion, SubqueryBody, Variable, WindowFrame, WindowFrameBound, WindowFrameMode};
-use crate::tree::{self, Expr, ExprKind, SubqueryKind};
-use types::reg_types::quote_identifier;
-use types::{SqlType, oids};
 
 /// The bound side of a query that is being written.
 pub(super) struct Bound<'q> {
@@ -484,7 +483,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A subquery of an expression, whose bound form is known.
-    fn subquery_text(&self, written: &crate::tree::Subquery, subquery: &plan::Subquery) -> String {
+    fn subquery_text(&self, written: &syntax::tree::Subquery, subquery: &plan::Subquery) -> String {
         // The bound query lives as long as the one around it, which the borrow through the expression can't tell.
         let query = self.bound.and_then(|bound| bound.subquery(subquery.id));
         let mut inner = self.another();

@@ -1,12 +1,12 @@
 //! Calls, back to text: of functions by their names with the arguments as they were written, of aggregates, and over windows.
 
 use base::Oid;
+use plan::{AggregateCall, Call, Expr, FunctionTarget, WindowCall, WindowTarget};
 use schema::catalog::ArgumentMode;
-
-use super::expr::{Place, Qualify, Writer, sort_suffix};
-use crate::plan::{AggregateCall, Call, Expr, FunctionTarget, WindowCall, WindowTarget};
 use types::reg_types::quote_identifier;
 use types::{CallTypes, Callee, CatalogLookup, SqlType, Value, WrittenArgument, oids};
+
+use super::expr::{Place, Qualify, Writer, sort_suffix};
 
 /// An argument of a call as it is shown.
 struct ShownArgument<'n> {

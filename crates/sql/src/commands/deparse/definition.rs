@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use base::Result;
+use plan::{CatalogView, ExprKind};
 use schema::catalog::{
     ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, IndexDef, RelationKind, TableDef,
 };
+use syntax::parser;
+use syntax::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReference, TypeName};
+use types::reg_types::{function_is_found, quote_identifier};
+use types::{CatalogLookup, SqlType, collation};
 
 use super::bound::Bound;
 use super::expr::{Deparser, NoNames, Qualify, TableNames, sort_suffix};
@@ -17,13 +22,8 @@ use crate::commands::ddl::{bind_stored, bind_stored_value};
 use crate::commands::dependencies::relation;
 use crate::commands::stored_query::bound_closed;
 use crate::commands::user_type::{ValueOf, bound_check};
-use crate::parser;
-use crate::plan::{CatalogView, ExprKind};
 use crate::session::SessionState;
 use crate::session::planning::Environment;
-use crate::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReference, TypeName};
-use types::reg_types::{function_is_found, quote_identifier};
-use types::{CatalogLookup, SqlType, collation};
 
 /// What a stored expression is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,8 @@ pub fn as_read_now(state: &SessionState, text: String) -> String {
     }
     let mut read = String::with_capacity(text.len() + 8);
     let mut done = 0;
-    for (start, end) in crate::parser::tokens(&text).into_iter().filter(|(start, _)| text[*start..].starts_with('\'')) {
+    for (start, end) in syntax::parser::tokens(&text).into_iter().filter(|(start, _)| text[*start..].starts_with('\''))
+    {
         read.push_str(&text[done..start]);
         read.push_str(&text[start..end].replace('\\', "\\\\"));
         done = end;

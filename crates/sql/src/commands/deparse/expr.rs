@@ -1,17 +1,17 @@
 //! Bound expressions to text, as PostgreSQL's `ruleutils.c` writes them.
 
 use base::Oid;
-use schema::catalog::TableDef;
-
-use super::plain_literal;
-use crate::binder::is_whole_row;
-use crate::plan::{
+use plan::{
     AggregateCall, Call, CaseWhen, CastExpr, CatalogView, Expr, ExprKind, FunctionTarget, Quantified, Quantifier,
     SessionValue, SetCall, Subquery, Variable, WindowCall, WindowFrame, user_types,
 };
+use schema::catalog::TableDef;
 use types::reg_types::quote_identifier;
 use types::text_io::is_reg_type;
 use types::{CastContext, CatalogLookup, FormatSettings, SqlType, Value, oids};
+
+use super::plain_literal;
+use crate::binder::is_whole_row;
 
 /// When names are written with their schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! FROM, back to text: tables, subqueries, functions and joins.
 
-use super::query::{Writer, alias_text};
-use crate::plan;
-use crate::plan::bound;
-use crate::tree::{
+use plan::bound;
+use syntax::tree::{
     Alias, ColumnDefinitionItem, ExprKind, FromItem, Join, JoinType, Name, Query, QueryBody, TableReference,
 };
 use types::reg_types::quote_identifier;
+
+use super::query::{Writer, alias_text};
 
 impl<'a> Writer<'a> {
     pub(super) fn from_item(&mut self, item: &FromItem) {

@@ -8,12 +8,12 @@
 use std::collections::{HashMap, HashSet};
 
 use base::limits::NAME_MAX_BYTES;
+use plan::bound::RelationKind;
+use plan::{CatalogView, SetCall, Variable, bound};
 use schema::catalog::ViewScope;
+use syntax::tree::{self, Alias, Name};
 
 use super::expr::Qualify;
-use crate::plan::bound::RelationKind;
-use crate::plan::{CatalogView, SetCall, Variable, bound};
-use crate::tree::{self, Alias, Name};
 use crate::{binder, types};
 
 /// The catalogs that names are looked up in.

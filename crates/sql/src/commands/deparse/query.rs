@@ -2,18 +2,18 @@
 
 use std::cell::RefCell;
 
-use super::bound::{Bound, Places, Shown};
-use super::expr::sort_suffix;
-use super::naming::Catalogs;
-use crate::binder::{self, column_name};
-use crate::plan;
-use crate::plan::bound;
-use crate::tree::{
+use plan::bound;
+use syntax::tree::{
     Alias, CommonTableExpression, CteStatement, Distinct, Expr, ExprKind, GroupItem, Indirection, Literal, Location,
     LockStrength, LockWait, Name, QualifiedName, Query, QueryBody, Select, SetOperator, SortBy, SortDirection,
     TableReference, Target, TypeName,
 };
 use types::reg_types::quote_identifier;
+
+use super::bound::{Bound, Places, Shown};
+use super::expr::sort_suffix;
+use super::naming::Catalogs;
+use crate::binder::{self, column_name};
 
 /// What the objects that a query names are called in its text.
 pub trait QueryNames {

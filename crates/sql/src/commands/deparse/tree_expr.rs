@@ -1,13 +1,14 @@
 //! Expressions as written, back to text. Whatever binds less tightly than a function call gets parentheses.
 
-use super::plain_literal;
-use super::query::Writer;
-use crate::binder::null_test;
-use crate::tree::{
+use syntax::tree::{
     Expr, ExprKind, FunctionCall, Indirection, Literal, Location, Name, OperatorName, SessionFunction, SubqueryKind,
     WindowDefinition,
 };
 use types::reg_types::quote_identifier;
+
+use super::plain_literal;
+use super::query::Writer;
+use crate::binder::null_test;
 
 impl Writer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) {

@@ -1,11 +1,11 @@
 //! The words for objects in messages.
 
 use base::Oid;
+use plan::{CatalogView, describe_function, user_types};
 use schema::catalog::{FunctionDef, Object, RelationKind, class};
+use types::reg_types::quote_identifier;
 
 use super::{Node, composite_fields_of};
-use crate::plan::{CatalogView, describe_function, user_types};
-use types::reg_types::quote_identifier;
 
 /// PostgreSQL's words for an object in messages. The names of relations, functions and types are quoted where they need it, others are not.
 pub(in crate::commands) fn describe(view: &CatalogView, node: Node) -> String {

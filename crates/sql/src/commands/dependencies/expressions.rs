@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::{Expr, ExprKind};
 use schema::catalog::{Object, TableDef, class};
 
 use super::{Named, for_each_written, mentioning, name_of};
 use crate::catalogs::default_oid;
 use crate::commands::ddl::Ddl;
 use crate::commands::stored_expression::{Place, for_each_wanted};
-use crate::plan::{Expr, ExprKind};
 
 /// The objects that the expressions of one object use.
 pub struct ExpressionUse {

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
+use plan::{CatalogView, Expr, bound, user_types};
 use schema::catalog::{Catalog, Object, TableDef};
+use types::SqlType;
 
 use super::views::{use_of_query, views};
 use super::{Named, Node, casting_to, describe, mentioning};
@@ -21,8 +23,6 @@ use crate::commands::reshape::row_types_in;
 use crate::commands::stored_expression::for_each_naming;
 use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
-use crate::plan::{CatalogView, Expr, bound, user_types};
-use types::SqlType;
 
 /// A renaming: which texts may name the object, and which of those do.
 pub(in crate::commands) struct Renaming {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::bound::{FromItem, Query, RelationKind};
+use plan::{Expr, ExprKind, SubqueryBody};
 use schema::catalog::{Catalog, RelationKind as TableKind, TableDef};
 
 use super::Named;
 use crate::commands::ddl::Ddl;
 use crate::commands::stored_query::StoredQuery;
-use crate::plan::bound::{FromItem, Query, RelationKind};
-use crate::plan::{Expr, ExprKind, SubqueryBody};
 
 /// What a bound query reads.
 #[derive(Default)]

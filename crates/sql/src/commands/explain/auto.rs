@@ -6,15 +6,15 @@ use base::Result;
 use base::report::Level;
 use base::settings::{Id, SessionSettings, Value as Setting};
 use engine::PageMeter;
+use plan::DEPTH_IN_COROUTINES_MAX;
+use syntax::parser::no_stack;
+use types::Value;
 
 use super::nodes::Explainer;
 use super::render::{Summary, document, text};
 use super::{Format, Options};
 use crate::executor::Measurements;
-use crate::parser::no_stack;
-use crate::plan::DEPTH_IN_COROUTINES_MAX;
 use crate::session::{Planned, SessionState, query_plan};
-use types::Value;
 
 /// The settings `auto_explain.*`.
 #[derive(Debug, Clone, Copy)]

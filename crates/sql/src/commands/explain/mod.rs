@@ -9,21 +9,21 @@ use std::time::Instant;
 
 use base::{Error, Result, sqlstate};
 use engine::PageMeter;
+use nodes::Explainer;
+use plan::{DEPTH_IN_COROUTINES_MAX, StatementKind};
+use render::{Summary, document, text};
+use syntax::parser::{character_position, no_stack};
+use syntax::tree::{Explain, Statement};
+use types::{SqlType, Value};
 
 use super::prepared;
 use crate::binder::{Parameters, VariableNames};
 use crate::client::Client;
 use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
-use crate::parser::{character_position, no_stack};
-use crate::plan::{DEPTH_IN_COROUTINES_MAX, StatementKind};
 use crate::session::planning::Environment;
 use crate::session::{
     PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only,
 };
-use crate::tree::{Explain, Statement};
-use nodes::Explainer;
-use render::{Summary, document, text};
-use types::{SqlType, Value};
 
 pub(crate) use auto::{AutoExplain, Watched};
 

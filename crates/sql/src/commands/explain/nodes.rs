@@ -8,20 +8,20 @@ mod slots;
 
 use std::cell::RefCell;
 
-use rustc_hash::FxHashMap;
-
-use super::{Format, Options};
-use crate::commands::deparse::{Deparser, Qualify, sort_suffix};
-use crate::executor::{Measured, Measurements};
-use crate::plan::{
+use plan::{
     CatalogView, Event, Expr, ExprKind, FunctionTarget, JoinKind, Node, OnConflict, Plan, ScanColumn, SetCall, SetItem,
     SetOperator, SortKey, Statement, SubqueryBody, SubqueryKind, Target,
 };
-use crate::session::SessionState;
+use rustc_hash::FxHashMap;
 use schema::catalog::TableDef;
 use slots::{Slot, SlotNames};
 use types::reg_types::quote_identifier;
 use types::{SqlType, Value, oids};
+
+use super::{Format, Options};
+use crate::commands::deparse::{Deparser, Qualify, sort_suffix};
+use crate::executor::{Measured, Measurements};
+use crate::session::SessionState;
 
 /// A node as it is shown.
 #[derive(Debug, Default)]

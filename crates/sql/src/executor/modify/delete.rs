@@ -2,16 +2,15 @@
 
 use base::Result;
 use engine::{Isolation, Modify};
+use plan::Event;
 use schema::catalog::TriggerTiming;
 use schema::row::RowBytes;
+use types::Value;
 
 use super::{OpenTarget, already_changed, concurrent_change, ctid};
 use crate::executor::recheck::{Recheck, Rechecked};
 use crate::executor::scan::evaluate_into;
-use crate::executor::{BoxOperator, Operator, Run};
-use crate::plan;
-use crate::plan::Event;
-use types::Value;
+use crate::executor::{BoxOperator, Firing, Operator, Run};
 
 /// DELETE.
 pub struct DeleteRows<'p> {
@@ -60,7 +59,7 @@ impl<'p> DeleteRows<'p> {
                 (None, before) => {
                     if let Some(triggers) = before {
                         let values = open.values_of(&self.old, tid)?;
-                        if triggers.before_row(Event::Delete, None, Some(&values), None, run)?.is_none() {
+                        if Firing(triggers).before_row(Event::Delete, None, Some(&values), None, run)?.is_none() {
                             return Ok(false);
                         }
                     }
@@ -94,7 +93,7 @@ impl<'p> DeleteRows<'p> {
             let values = open.values_of(&self.old, tid)?;
             open.foreign_keys.after_delete(&values, run);
             if let Some(triggers) = triggers {
-                triggers.after_row(Event::Delete, None, (Some(&values), None), &open.captures, run)?;
+                Firing(triggers).after_row(Event::Delete, None, (Some(&values), None), &open.captures, run)?;
             }
             if let Some(returning) = &self.node.returning {
                 let mut input = std::mem::take(&mut self.current);
@@ -116,7 +115,7 @@ impl<'p> Operator<'p> for DeleteRows<'p> {
         if self.open.is_none() {
             let open = self.open.insert(OpenTarget::open(&self.node.target, run)?);
             if let Some(triggers) = &self.node.target.triggers {
-                triggers.before_statement(Event::Delete, None, &open.captures, run)?;
+                Firing(triggers).before_statement(Event::Delete, None, &open.captures, run)?;
             }
         }
         while self.input.next(run)? {
@@ -133,7 +132,7 @@ impl<'p> Operator<'p> for DeleteRows<'p> {
         if let Some(triggers) = self.node.target.triggers.as_ref().filter(|_| !self.is_over) {
             self.is_over = true;
             let captures = &self.open.as_ref().expect("opened before the first row").captures;
-            triggers.after_statement(Event::Delete, None, captures, run)?;
+            Firing(triggers).after_statement(Event::Delete, None, captures, run)?;
         }
         Ok(false)
     }

@@ -4,28 +4,25 @@ mod delete;
 mod insert;
 mod update;
 
-pub use delete::DeleteRows;
-pub use insert::InsertRows;
-pub use update::UpdateRows;
-
 use std::cell::OnceCell;
 use std::sync::Arc;
 
 use base::{CommandId, Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
 use engine::{Modify, Table};
+use plan::{Assignment, Event, ScanColumn, TableTriggers, Target};
 use schema::catalog::{Persistence, TriggerTiming};
 use schema::row::{ColumnSet, Datum};
 use smallvec::SmallVec;
-
-use super::Run;
-use super::evaluate::{evaluate, is_true};
-use super::foreign_key;
-use super::row_decoder::{RowDecoder, SystemColumns};
-use super::trigger::Captures;
-use crate::plan::{self, Assignment, ScanColumn, Target};
-use crate::plan::{Event, TableTriggers};
 use types::{RowColumns, StorageKind, Value};
+
+use super::evaluate::{evaluate, is_true};
+use super::row_decoder::{RowDecoder, SystemColumns};
+use super::trigger::{Captures, Firing};
+use super::{Run, foreign_key};
+pub use delete::DeleteRows;
+pub use insert::InsertRows;
+pub use update::UpdateRows;
 
 /// Datums of one row on their way to the engine.
 type Datums<'d> = SmallVec<[Datum<'d>; 16]>;
@@ -53,7 +50,7 @@ impl<'p> OpenTarget<'p> {
         // Whatever is changed from here on on behalf of the action's triggers is none of it.
         let statement = run.state.action_of.take();
         let captures = match &target.triggers {
-            Some(triggers) => triggers.captures(run.state, statement, run.engine().snapshot().command),
+            Some(triggers) => Firing(triggers).captures(run.state, statement, run.engine().snapshot().command),
             None => Captures::default(),
         };
         Ok(OpenTarget { target, table, kinds, row_columns, full_row: OnceCell::new(), foreign_keys, captures })

@@ -5,18 +5,17 @@ use std::sync::Arc;
 use base::{Result, Tid};
 use bumpalo::Bump;
 use engine::{Isolation, Modify};
+use plan::Event;
 use schema::catalog::TriggerTiming;
 use schema::row::{ColumnSet, Datum, RowBytes};
+use types::Value;
 
 use super::{Datums, OpenTarget, already_changed, changed_columns, concurrent_change, ctid};
 use crate::executor::evaluate::evaluate;
 use crate::executor::keys::TableKeys;
 use crate::executor::recheck::{Recheck, Rechecked};
 use crate::executor::scan::evaluate_into;
-use crate::executor::{BoxOperator, Operator, Run};
-use crate::plan;
-use crate::plan::Event;
-use types::Value;
+use crate::executor::{BoxOperator, Firing, Operator, Run};
 
 /// UPDATE.
 pub struct UpdateRows<'p> {
@@ -93,7 +92,7 @@ impl<'p> UpdateRows<'p> {
                 let all;
                 if let Some(triggers) = before {
                     let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
-                    match triggers.before_row(Event::Update, Some(&self.named), old, new, run)? {
+                    match Firing(triggers).before_row(Event::Update, Some(&self.named), old, new, run)? {
                         Some(values) => updated = values,
                         None => return Ok(false),
                     }
@@ -115,7 +114,13 @@ impl<'p> UpdateRows<'p> {
                     });
                     if let Some(triggers) = &open.target.triggers {
                         let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
-                        triggers.after_row(Event::Update, Some(&self.named), (old, new), &open.captures, run)?;
+                        Firing(triggers).after_row(
+                            Event::Update,
+                            Some(&self.named),
+                            (old, new),
+                            &open.captures,
+                            run,
+                        )?;
                     }
                     open.check_views(&updated, run)?;
                     if let Some(returning) = &node.returning {
@@ -189,7 +194,7 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
             let changed = changed_columns(&self.node.assignments, &open);
             if let Some(triggers) = &self.node.target.triggers {
                 self.named = self.node.assignments.iter().map(|assignment| assignment.column as usize).collect();
-                triggers.before_statement(Event::Update, Some(&self.named), &open.captures, run)?;
+                Firing(triggers).before_statement(Event::Update, Some(&self.named), &open.captures, run)?;
             }
             self.open = Some((open, changed));
         }
@@ -207,7 +212,7 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
         if let Some(triggers) = self.node.target.triggers.as_ref().filter(|_| !self.is_over) {
             self.is_over = true;
             let (open, _) = self.open.as_ref().expect("opened before the first row");
-            triggers.after_statement(Event::Update, Some(&self.named), &open.captures, run)?;
+            Firing(triggers).after_statement(Event::Update, Some(&self.named), &open.captures, run)?;
         }
         Ok(false)
     }

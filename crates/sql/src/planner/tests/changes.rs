@@ -1,7 +1,8 @@
 //! INSERT, UPDATE, DELETE and row locks.
 
+use plan::{Command, Node, StatementKind};
+
 use super::World;
-use crate::plan::{Command, Node, StatementKind};
 
 #[test]
 fn inserts_fill_in_defaults_and_coerce() {

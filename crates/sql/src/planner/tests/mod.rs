@@ -13,19 +13,19 @@ use std::sync::Arc;
 use base::settings::{ServerSettings, Source};
 use base::{Error, Oid, Result};
 use engine::{Database, OpenOptions, TransactionOptions};
+use plan::{Meaning, NoSystemCatalog, Statement};
 use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnDef, ConstraintDef, ConstraintKind, IndexDef, IndexKey, PG_CATALOG_SCHEMA,
     PUBLIC_SCHEMA, RelationKind, TableDef,
 };
 use schema::row::PhysicalType;
-use vfs::{SimulatedVfs, Vfs};
-
-use crate::binder::{BindContext, Parameters, PlannerSettings};
-use crate::parser::{ParseOptions, parse};
-use crate::plan::{Meaning, NoSystemCatalog, Statement};
+use syntax::parser::{ParseOptions, parse};
 use types::context::RegKind;
 use types::random::RandomState;
 use types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, oids};
+use vfs::{SimulatedVfs, Vfs};
+
+use crate::binder::{BindContext, Parameters, PlannerSettings};
 
 /// A catalog with pgbench's tables at scale 10 and some others.
 pub(super) struct World {

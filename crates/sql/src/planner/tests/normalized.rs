@@ -1,13 +1,13 @@
 //! A normalised statement means what the original means.
 
 use base::Result;
+use plan::bound::for_each_inner_mut;
+use plan::{Expr, ExprKind};
+use syntax::parser::{ParseOptions, normalize, parse};
+use types::{PlainContext, SqlType, Value, input, oids};
 
 use super::{World, show};
 use crate::binder::{self, Parameters};
-use crate::parser::{ParseOptions, normalize, parse};
-use crate::plan::bound::for_each_inner_mut;
-use crate::plan::{Expr, ExprKind};
-use types::{PlainContext, SqlType, Value, input, oids};
 
 /// The plan of the normalised text, its parameters replaced, once it is bound, by the constants as a session reads
 /// them.

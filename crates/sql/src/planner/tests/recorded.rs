@@ -1,9 +1,9 @@
 //! What a PostgreSQL 15 server answered to Parse and Describe, against what we answer: see `recorded/record.py`.
 
 use base::Error;
+use types::{BuiltinCatalog, format_type_name};
 
 use super::World;
-use types::{BuiltinCatalog, format_type_name};
 
 /// Statements whose answers differ, and why.
 const DIFFERENCES: &[(&str, &str)] = &[

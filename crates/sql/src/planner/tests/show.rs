@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::plan::{
+use plan::{
     Expr, ExprKind, FunctionTarget, KeyPart, Node, Plan, Recheck, ScanColumn, SetCall, SetItem, SortKey, Statement,
     StatementKind, SubqueryBody, SubqueryKind,
 };
@@ -209,8 +209,8 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
             inputs.push(&window.input);
             let calls = window.calls.iter().map(|call| {
                 let name = match &call.function {
-                    crate::plan::WindowTarget::Window(function) => function.name,
-                    crate::plan::WindowTarget::Aggregate(function) => function.name,
+                    plan::WindowTarget::Window(function) => function.name,
+                    plan::WindowTarget::Aggregate(function) => function.name,
                 };
                 format!("{name}({})", list(&call.arguments))
             });

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::SIGNAL_BACKEND_ROLE;
 use sync::{InterruptKind, Waiter};
+use types::{Value, datetime};
 
 use super::{Bodies, integer, mistyped, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::SessionInfo;
-use types::{Value, datetime};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2026, |run, _| Ok(Value::Int4(run.state.info.pid))),

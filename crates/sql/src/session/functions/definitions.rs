@@ -4,15 +4,15 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use plan::split_names;
 use schema::catalog::{ArgumentDef, ArgumentMode, FunctionDef, Parallel, RelationKind, TableDef, Volatility};
+use types::reg_types::quote_identifier;
+use types::{Value, format_type_name};
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_named, text};
 use crate::catalogs;
 use crate::commands::deparse::{self, StoredAs};
 use crate::executor::Run;
-use crate::plan::split_names;
-use types::reg_types::quote_identifier;
-use types::{Value, format_type_name};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1643, |run, args| Ok(index_definition(run, oid(args, 0)?, false)?.into())),
@@ -103,7 +103,7 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
             return Ok(Value::text(format!("TRIGGER{deferrable}{deferred}")));
         }
     }
-    let Some((check, base)) = crate::plan::user_types::check_by_number(&catalog, wanted) else {
+    let Some((check, base)) = plan::user_types::check_by_number(&catalog, wanted) else {
         return Ok(Value::Null);
     };
     let text = deparse::domain_check_clause(run.state, &check.expression, base, pretty)?;
@@ -168,7 +168,7 @@ fn of_function(
     let builtin = builtin.or_else(|| types::aggregate(wanted).map(|def| (def.arguments, def.result, false)));
     match builtin {
         Some((inputs, result, returns_set)) => {
-            what(run, &crate::plan::function_as_stored(wanted, inputs, result, returns_set))
+            what(run, &plan::function_as_stored(wanted, inputs, result, returns_set))
         }
         None => Ok(None),
     }

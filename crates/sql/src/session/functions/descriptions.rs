@@ -2,12 +2,12 @@
 
 use base::{Oid, Result};
 use schema::catalog::{ConstraintKind, RelationKind, ReplicaIdentity};
+use types::Value;
 
 use super::definitions::table_of;
 use super::{Bodies, integer, oid, text};
 use crate::catalogs;
 use crate::executor::Run;
-use types::Value;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1215, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use base::{Error, FileNumber, Oid, Result, limits, sqlstate};
+use plan::privileges::Privileges;
+use types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 use super::{Bodies, Found, oid, relation, relation_name, text};
 use crate::executor::Run;
-use crate::privileges::Privileges;
-use types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2325, |run, args| relation_size(run, args)),

@@ -3,11 +3,11 @@
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, OwnerId, Result, sqlstate};
 use engine::{AdvisoryKey, Granted};
+use types::{Value, oids};
 
 use super::{Bodies, integer};
 use crate::client::Severity;
 use crate::executor::Run;
-use types::{Value, oids};
 
 /// How a lock function locks.
 #[derive(Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Positions in the log.
 
 use base::Error;
+use types::Value;
 
 use super::{Bodies, mistyped};
-use types::Value;
 
 /// Bytes of a segment of the log; `pg_walfile_name` counts in them.
 const SEGMENT_BYTES: u64 = 16 << 20;

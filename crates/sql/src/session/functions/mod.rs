@@ -21,15 +21,14 @@ mod updatable;
 use std::sync::{Arc, LazyLock};
 
 use base::{Error, Oid, Result};
+use plan::user_types::composite_fields;
 use rustc_hash::FxHashMap;
 use schema::catalog::{CustomDef, IndexDef, Object, SequenceDef, TableDef};
-
-pub use definitions::{index_definition, view_definition};
-pub use updatable::{is_updatable, takes_rows};
+use types::{CatalogLookup, Value};
 
 use crate::executor::Run;
-use crate::plan::user_types::composite_fields;
-use types::{CatalogLookup, Value};
+pub use definitions::{index_definition, view_definition};
+pub use updatable::{is_updatable, takes_rows};
 
 /// What a function does.
 type Body = fn(&mut Run<'_, '_>, &[Value]) -> Result<Value>;

@@ -1,12 +1,12 @@
 //! Whether an object's bare name finds it.
 
 use base::{Oid, Result};
+use types::reg_types::function_is_found;
+use types::{CatalogLookup, Value, aggregate, builtin_type, function, operator};
 
 use super::{Bodies, Found, oid, relation};
 use crate::catalogs;
 use crate::executor::Run;
-use types::reg_types::function_is_found;
-use types::{CatalogLookup, Value, aggregate, builtin_type, function, operator};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2079, |run, args| relation_is_visible(run, oid(args, 0)?)),

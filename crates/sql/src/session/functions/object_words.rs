@@ -2,11 +2,11 @@
 
 use base::{Error, Oid, Result};
 use schema::catalog::{RelationKind, class};
+use types::{Value, format_type_name, oids, reg_types};
 
 use super::{Found, integer, oid};
 use crate::catalogs;
 use crate::executor::Run;
-use types::{Value, format_type_name, oids, reg_types};
 
 /// Catalogs whose objects have a name that stands in their rows: what the objects are called, and the column of the name.
 const IN_ROWS: &[(Oid, &str, &str)] = &[

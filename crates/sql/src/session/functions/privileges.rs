@@ -1,18 +1,18 @@
 //! `has_table_privilege` and its kin.
 //!
-//! What [`crate::privileges`] says, for a user of one's choice.
+//! What [`plan::privileges`] says, for a user of one's choice.
 
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::{
+    ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,
+};
+use plan::user_types;
 use schema::catalog::{DATABASE_OID, RelationKind};
+use types::reg_types::parse_reg;
+use types::{CatalogLookup, Value, oids};
 
 use crate::catalogs::SYSTEM_COLUMNS;
 use crate::executor::Run;
-use crate::plan::user_types;
-use crate::privileges::{
-    ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,
-};
-use types::reg_types::parse_reg;
-use types::{CatalogLookup, Value, oids};
 
 pub(super) const FUNCTIONS: super::Bodies = &[(3943, acl_default)];
 

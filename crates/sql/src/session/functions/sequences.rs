@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::Privileges;
+use types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
 use crate::executor::Run;
-use crate::privileges::Privileges;
-use types::{RecordShape, RecordValue, SqlType, Value, function, oids};
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1574, |run, args| {

@@ -4,12 +4,12 @@ use base::report::LogForm;
 use base::settings::Change;
 use base::{Error, Result, sqlstate};
 use sync::Work;
+use types::{Value, datetime, oids};
 
 use super::{Bodies, boolean, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::settings;
-use types::{Value, datetime, oids};
 
 /// What `version()` says; clients take the number out of it.
 const VERSION: &str = concat!(

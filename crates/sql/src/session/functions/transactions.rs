@@ -2,10 +2,10 @@
 
 use base::{Error, Result, Xid, sqlstate};
 use engine::TransactionStatus;
+use types::Value;
 
 use super::{Bodies, integer, mistyped};
 use crate::executor::Run;
-use types::Value;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2943, |run, _| Ok(Value::Int8(current(run)?.0 as i64))),

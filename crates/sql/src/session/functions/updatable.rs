@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base::{Oid, Result};
 use schema::catalog::{RelationKind, TableDef};
+use types::Value;
 
 use super::Bodies;
 use crate::binder;
 use crate::executor::Run;
 use crate::session::SessionState;
 use crate::session::planning::Environment;
-use types::Value;
 
 pub(super) const FUNCTIONS: Bodies = &[(3842, relation_is_updatable), (3843, column_is_updatable)];
 

@@ -1,10 +1,11 @@
 //! Scans of indexes, and the conditions they make sure of.
 
-use super::{Explainer, Property, Shown, Slot, name, push_conditions, relation};
-use crate::plan::{Expr, IndexPoint, IndexScan, KeyPart};
+use plan::{Expr, IndexPoint, IndexScan, KeyPart};
 use schema::catalog::{IndexDef, TableDef};
 use types::reg_types::quote_identifier;
 use types::{SqlType, oids};
+
+use super::{Explainer, Property, Shown, Slot, name, push_conditions, relation};
 
 impl Explainer<'_> {
     pub(super) fn index_scan(&mut self, scan: &IndexScan, shown: &mut Shown) -> Vec<Slot> {

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 
+use plan::{Quantifier, Subquery, SubqueryKind};
 use rustc_hash::FxHashMap;
+use types::SqlType;
 
 use crate::commands::deparse::{Deparser, Names};
-use crate::plan::{Quantifier, Subquery, SubqueryKind};
-use types::SqlType;
 
 /// A slot of a node's rows.
 #[derive(Debug, Clone)]

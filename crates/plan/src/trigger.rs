@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use base::Oid;
-use schema::catalog::{FunctionDef, TableDef, TriggerDef};
+use schema::catalog::{FunctionDef, TableDef, TriggerDef, TriggerTiming};
+use types::RecordShape;
 
 use super::{Expr, VirtualTable};
-use types::RecordShape;
 
 /// A kind of change of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,3 +73,15 @@ pub struct PlannedTrigger {
 pub const OLD_ROWS: Oid = Oid(1);
 /// The same for its new rows.
 pub const NEW_ROWS: Oid = Oid(2);
+
+impl TableTriggers {
+    /// Whether there is a trigger of this kind.
+    pub fn has(&self, timing: TriggerTiming, for_row: bool, event: Event) -> bool {
+        self.list.iter().any(|trigger| is_trigger_of(&trigger.def, timing, for_row, event))
+    }
+}
+
+/// Whether a trigger is fired at this time, for rows or for statements, by this event.
+pub fn is_trigger_of(def: &TriggerDef, timing: TriggerTiming, for_row: bool, event: Event) -> bool {
+    def.timing == timing && def.for_each_row == for_row && event.concerns(def)
+}

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use base::Oid;
 use schema::catalog::{Catalog, Object, SchemaDef};
-
-use crate::tree::{Location, Name};
+use syntax::tree::{Location, Name};
 use types::{RecordShape, SqlType, Value, oids};
 
 /// The objects that type names and literals of a statement's text stand for, where users may rename them. A statement that is kept is planned again

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use schema::catalog::{IndexDef, TableDef};
+use syntax::tree::Name;
 
 use super::{Expr, ScanId, SetCall, VirtualTable};
-use crate::tree::Name;
 
 /// What a scan puts in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -84,7 +84,7 @@ pub(super) fn from_grammar(message: String, position: u32) -> Error {
 
 /// The result of reading a stored text; `None` if the text can't be read any more. Errors that say nothing about the text go through:
 /// those of a session that is interrupted, and of a system without memory.
-pub(crate) fn if_readable<R>(result: Result<R>) -> Result<Option<R>> {
+pub fn if_readable<R>(result: Result<R>) -> Result<Option<R>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if is_interruption(&error) || error.sqlstate() == sqlstate::OUT_OF_MEMORY => Err(error),
@@ -93,16 +93,16 @@ pub(crate) fn if_readable<R>(result: Result<R>) -> Result<Option<R>> {
 }
 
 /// The error when the system has no room for a stack: 53200.
-pub(crate) fn no_stack() -> Error {
+pub fn no_stack() -> Error {
     Error::new(sqlstate::OUT_OF_MEMORY, "out of memory").detail("There is no room for a stack to run on.")
 }
 
 /// The error for a statement nested too deep: 54001.
-pub(crate) fn too_deep() -> Error {
+pub fn too_deep() -> Error {
     Error::new(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(STACK_DEPTH_HINT)
 }
 
 /// Whether the session was told to stop, which is no failure of what it does.
-pub(crate) fn is_interruption(error: &Error) -> bool {
+pub fn is_interruption(error: &Error) -> bool {
     error.sqlstate() == sqlstate::QUERY_CANCELED || error.fields().fatal
 }

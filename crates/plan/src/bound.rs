@@ -1,19 +1,19 @@
 //! Bound queries: every name looked up, every expression typed; what the planner starts from.
 //!
-//! Columns are [`Variable`](crate::plan::Variable)s here: an entry of a query's range table and a column of it, with
+//! Columns are [`Variable`](crate::Variable)s here: an entry of a query's range table and a column of it, with
 //! the number of queries to go out to find that range table.
 
 use std::sync::Arc;
 
 use base::lock_mode::{RowLockMode, WaitPolicy};
 use schema::catalog::TableDef;
+use syntax::tree::Name;
+use types::SqlType;
 
 use super::{
     Assignment, CteId, CursorName, Expr, ExprKind, JoinKind, OutputColumn, SetCall, SortKey, SubqueryBody, Target,
     VirtualTable, WindowFrame,
 };
-use crate::tree::Name;
-use types::SqlType;
 
 /// A bound SELECT, or the part of a change that finds its rows.
 #[derive(Debug, Clone, Default)]
@@ -219,7 +219,7 @@ pub enum SetOperation {
     /// An operation.
     Node {
         /// Which.
-        operator: crate::tree::SetOperator,
+        operator: syntax::tree::SetOperator,
         /// ALL
         all: bool,
         /// The first operand.

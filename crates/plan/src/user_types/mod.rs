@@ -9,18 +9,17 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::{Oid, Result};
+use descriptor::{array_names, without_underscores};
 use rustc_hash::FxHashMap;
 use schema::catalog::{Catalog, CustomDef, Object, TableDef, class};
-
-use super::CatalogView;
 use types::context::{EnumLabel, UserTypeKind};
 use types::{RecordShape, SqlType, UserType};
 
+use super::CatalogView;
 pub use descriptor::{
     DomainCheck, TypeBody, all, array_name_of, array_of, check_by_number, check_name, composite_fields,
     composite_named, element_of_array, field_collations, is_composite_type, plainly_named, relation_name_is_taken,
 };
-use descriptor::{array_names, without_underscores};
 
 /// A type with what only the catalogs want to know of it.
 pub struct Described {

@@ -6,13 +6,13 @@ use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::{
     Catalog, CustomDef, FunctionDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation,
 };
+use types::context::{CatalogLookup, RegKind, UserFunction, UserFunctions, UserType};
+use types::reg_types::quote_identifier;
+use types::{Value, builtin_type, type_functions, type_named};
 
 use super::user_types::{self, composite_fields, composite_named};
 use super::{SystemCatalog, VirtualTable};
 use crate::privileges::{ActingRole, Privileges, Subject};
-use types::context::{CatalogLookup, RegKind, UserFunction, UserFunctions, UserType};
-use types::reg_types::quote_identifier;
-use types::{Value, builtin_type, type_functions, type_named};
 
 /// What a view is given by the floors above it.
 #[derive(Clone, Copy)]

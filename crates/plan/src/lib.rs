@@ -30,11 +30,16 @@
 //! When a row to be changed or locked turns out to have a newer committed version, the statement's
 //! conditions are tried again on that version: [`Recheck`] says how.
 
+// Plans are shared by `Arc` with all sessions, and are built once behind boxes.
+#![allow(clippy::wrong_self_convention, clippy::large_enum_variant, clippy::arc_with_non_send_sync)]
+#![allow(clippy::type_complexity)]
+
 pub mod bound;
 mod builtin_function;
 mod catalog_view;
 mod expr;
 mod meaning;
+pub mod privileges;
 mod scan;
 mod system_table;
 mod trigger;
@@ -47,7 +52,10 @@ use base::lock_mode::{LockMode, RowLockMode, WaitPolicy};
 use base::{Error, Lsn, Oid, sqlstate};
 use schema::catalog::TableDef;
 use schema::row::ColumnSet;
+use syntax::tree::{self, Name};
+use types::SqlType;
 
+use crate::privileges::Access;
 pub use builtin_function::{SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function, function_as_stored};
 pub use catalog_view::{CatalogCallbacks, CatalogView, describe_function, split_names};
 pub use expr::{
@@ -58,11 +66,7 @@ pub use expr::{
 pub use meaning::Meaning;
 pub use scan::{FunctionScan, IndexPoint, IndexRange, IndexScan, KeyPart, ScanColumn, SeqScan, VirtualScan};
 pub use system_table::{NoSystemCatalog, SystemCatalog, VirtualColumn, VirtualTable};
-pub use trigger::{Event, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers};
-
-use crate::privileges::Access;
-use crate::tree::{self, Name};
-use types::SqlType;
+pub use trigger::{Event, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, is_trigger_of};
 
 /// A planned statement: immutable, shared by all sessions that run the same text.
 #[derive(Debug)]

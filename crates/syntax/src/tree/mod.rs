@@ -8,12 +8,12 @@ mod expr;
 mod query;
 mod utility;
 
+use types::SmolStr;
+
 pub use ddl::*;
 pub use expr::*;
 pub use query::*;
 pub use utility::*;
-
-use types::SmolStr;
 
 /// A name: folded to lower case unless it was quoted, cut to 63 bytes.
 pub type Name = SmolStr;

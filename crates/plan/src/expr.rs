@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use schema::catalog::FunctionDef as StoredFunction;
+use syntax::tree::Name;
+use types::{AggregateDef, CallTypes, FunctionDef, OperatorDef, RecordShape, SqlType, Value};
 
 use super::bound::Query;
 use super::{Plan, SortKey};
-use crate::tree::Name;
-use types::{AggregateDef, CallTypes, FunctionDef, OperatorDef, RecordShape, SqlType, Value};
 
 /// An expression and the type of its value.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use base::{Error, sqlstate};
 use super::tokens::tokens;
 
 /// The first number or parameter of `text` that has junk behind it, as PostgreSQL's error with its position.
-pub(crate) fn first_junk(text: &str, standard_conforming_strings: bool) -> Option<Error> {
+pub fn first_junk(text: &str, standard_conforming_strings: bool) -> Option<Error> {
     let strings_are_plain = standard_conforming_strings || !text.contains('\\');
     if !is_suspicious(text.as_bytes()) || !strings_are_plain {
         return None;

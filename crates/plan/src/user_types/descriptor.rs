@@ -2,11 +2,11 @@
 //!
 //! A type is a custom object of the class `pg_type` whose body is a [`TypeBody`].
 
+use std::sync::Arc;
+
 use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::{Catalog, CustomDef, Object, class};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-
 use types::SqlType;
 
 /// What a type's descriptor holds.

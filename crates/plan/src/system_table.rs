@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use base::Oid;
 use schema::catalog::SequenceDef;
-
-use crate::tree::Name;
+use syntax::tree::Name;
 use types::SqlType;
 
 /// What the binder needs to know of a table computed by the server.

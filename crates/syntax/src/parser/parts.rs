@@ -21,7 +21,7 @@ const PART_BYTES: usize = 16 << 10;
 
 /// A text that has been checked.
 #[derive(Debug)]
-pub(crate) enum Checked {
+pub enum Checked {
     /// It has one part, or not more than one statement: these are its statements.
     Whole(Vec<ParsedStatement>),
     /// Several statements in several parts.
@@ -30,27 +30,27 @@ pub(crate) enum Checked {
 
 /// The parts of a text without errors.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub struct Parts {
     parts: Vec<Part>,
     options: ParseOptions,
     /// How many statements there are in all.
-    pub(crate) statement_count: usize,
+    pub statement_count: usize,
     /// How deep the deepest of them is nested.
-    pub(crate) depth: u32,
+    pub depth: u32,
 }
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub struct Part {
     start: usize,
     end: usize,
     /// Characters of the text that stand before it.
-    pub(crate) characters_before: u32,
+    pub characters_before: u32,
 }
 
 impl Parts {
     /// The parts, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Part> {
+    pub fn iter(&self) -> impl Iterator<Item = &Part> {
         self.parts.iter()
     }
 
@@ -58,7 +58,7 @@ impl Parts {
     ///
     /// # Errors
     /// 57014 and its kin when the session is interrupted meanwhile, and 53200.
-    pub(crate) fn parse<'t>(&self, part: &Part, text: &'t str) -> Result<(&'t str, Vec<ParsedStatement>)> {
+    pub fn parse<'t>(&self, part: &Part, text: &'t str) -> Result<(&'t str, Vec<ParsedStatement>)> {
         let text = &text[part.start..part.end];
         let options = self.options;
         let statements = super::apart(text, move |text| parse_here(text, options))?;
@@ -70,7 +70,7 @@ impl Parts {
 ///
 /// # Errors
 /// Those of [`parse_of_client`], with the position in the whole text; 57014 and its kin.
-pub(crate) fn check(text: &str, options: ParseOptions) -> Result<Checked> {
+pub fn check(text: &str, options: ParseOptions) -> Result<Checked> {
     check_parts_of(PART_BYTES, text, options)
 }
 

@@ -5,9 +5,9 @@
 
 use base::Oid;
 use schema::catalog::READ_ALL_STATS_ROLE;
+use types::{Authority, Implementation};
 
 use super::{Kind, Privileges};
-use types::{Authority, Implementation};
 
 /// Tables and views that not all roles may read: number, description, and the roles that may read it besides superusers. As in
 /// PostgreSQL 15.

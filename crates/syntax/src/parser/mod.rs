@@ -21,11 +21,11 @@ mod split;
 mod thread;
 mod tokens;
 
-pub(crate) use errors::{if_readable, is_interruption, no_stack, too_deep};
-pub(crate) use junk::first_junk;
+pub use errors::{if_readable, is_interruption, no_stack, too_deep};
+pub use junk::first_junk;
 pub use normalize::{Constant, normalize};
-pub(crate) use parts::{Checked, Parts, check};
-pub(crate) use tokens::{is_name, tokens};
+pub use parts::{Checked, Parts, check};
+pub use tokens::{is_name, tokens};
 
 use base::{Error, Result, sqlstate};
 use pg_query::protobuf;
@@ -40,16 +40,16 @@ pub const DEPTH_MAX: u32 = 10_000;
 pub const STORED_DEPTH_MAX: u32 = 1000;
 
 /// Statements nested deeper don't run on a coroutine's own stack.
-pub(crate) const DEPTH_OF_COROUTINES: u32 = 100;
+pub const DEPTH_OF_COROUTINES: u32 = 100;
 
 /// The longest text that is parsed by the caller's thread.
-pub(crate) const INLINE_TEXT_BYTES: usize = 64 << 10;
+pub const INLINE_TEXT_BYTES: usize = 64 << 10;
 
 /// The grammar's tree takes hundreds of times as much memory as the text. After a longer one that is given back to the system.
 const KEPT_TEXT_BYTES: usize = INLINE_TEXT_BYTES;
 
 /// Binder and planner stop with 54001 when less stack than this is left.
-pub(crate) const STACK_RESERVE_BYTES: usize = 96 << 10;
+pub const STACK_RESERVE_BYTES: usize = 96 << 10;
 
 /// The hint of 54001, with the default of the setting it names.
 const STACK_DEPTH_HINT: &str = "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), \
@@ -77,7 +77,7 @@ pub fn parse(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> 
 }
 
 /// Parses what a client sent: [`parse`] for statements nested up to [`DEPTH_MAX`], which end on a further stack.
-pub(crate) fn parse_of_client(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> {
+pub fn parse_of_client(text: &str, options: ParseOptions) -> Result<Vec<ParsedStatement>> {
     run(text, shim::Mode::Statements, options, statements_of_client)
 }
 
@@ -93,7 +93,7 @@ pub fn parse_plpgsql_expression(text: &str, options: ParseOptions) -> Result<Vec
 }
 
 /// Has the grammar of PL/pgSQL look at a whole CREATE FUNCTION statement, for its errors.
-pub(crate) fn check_plpgsql(text: &str) -> Result<()> {
+pub fn check_plpgsql(text: &str) -> Result<()> {
     on_large_stack(text, |text| match shim::check_plpgsql(text) {
         Err(error) if is_syntax_error(&error) && later_words::has_words(text) => {
             later_words::check_with_names(text, shim::check_plpgsql)
