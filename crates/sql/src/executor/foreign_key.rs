@@ -54,6 +54,12 @@ struct ForeignKey {
     deferrable: bool,
 }
 
+impl ForeignKey {
+    fn is_of(&self, table: &TableDef) -> bool {
+        table.constraints.iter().any(|constraint| constraint.oid == self.constraint)
+    }
+}
+
 /// A check that waits for the end of its statement or transaction.
 #[derive(Clone)]
 pub struct PendingCheck {
@@ -470,6 +476,10 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
             return seeing(Sight::Latest, run, |run| require_unique(key, duplicate, run));
         }
     };
+    // The constraint may have been dropped since.
+    if !run.catalog.catalog().table(key.table.oid).is_some_and(|table| key.is_of(table)) {
+        return Ok(());
+    }
     let (old, new) = match what {
         Check::Referenced { values, row } => {
             return seeing(Sight::Statement, run, |run| {

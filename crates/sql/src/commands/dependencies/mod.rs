@@ -769,7 +769,12 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                 super::user_type::drop_check(ddl, domain, check)?;
             }
             Node::Constraint(table, constraint) => {
-                lock_unused(ddl, table, "ALTER TABLE")?;
+                let is_foreign_key =
+                    ddl.table(table)?.constraints.iter().any(|other| {
+                        other.oid == constraint && matches!(other.kind, ConstraintKind::ForeignKey { .. })
+                    });
+                // Checks of a foreign key that wait for the transaction's end are forgotten with it, as its triggers are in PostgreSQL.
+                lock_unused(ddl, table, if is_foreign_key { "DROP TRIGGER" } else { "ALTER TABLE" })?;
                 let mut def = (*ddl.table(table)?).clone();
                 def.constraints.retain(|other| other.oid != constraint);
                 ddl.replace(def)?;

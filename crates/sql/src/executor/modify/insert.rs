@@ -5,18 +5,17 @@ use std::sync::Arc;
 use base::{Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
 use engine::{ConflictOutcome, Isolation, Modify};
+use plan::{Assignment, Event, OnConflict, TableTriggers};
 use schema::catalog::TriggerTiming;
 use schema::row::{ColumnSet, RowBytes};
 use smallvec::SmallVec;
+use types::Value;
 
 use super::{OpenTarget, already_changed, changed_columns, concurrent_change};
 use crate::executor::evaluate::{evaluate, is_true};
 use crate::executor::keys::TableKeys;
 use crate::executor::scan::evaluate_into;
-use crate::executor::{BoxOperator, Operator, Run};
-use crate::plan::{self, Assignment, OnConflict};
-use crate::plan::{Event, TableTriggers};
-use types::Value;
+use crate::executor::{BoxOperator, Firing, Operator, Run};
 
 /// INSERT.
 pub struct InsertRows<'p> {
@@ -45,16 +44,16 @@ impl<'p> InsertRows<'p> {
         let updated = self.conflict_columns();
         let captures = &self.open.as_ref().expect("opened before the first row").captures;
         if is_before {
-            triggers.before_statement(Event::Insert, None, captures, run)?;
+            Firing(triggers).before_statement(Event::Insert, None, captures, run)?;
             if updated.is_some() {
-                triggers.before_statement(Event::Update, updated.as_ref(), captures, run)?;
+                Firing(triggers).before_statement(Event::Update, updated.as_ref(), captures, run)?;
             }
             return Ok(());
         }
         if updated.is_some() {
-            triggers.after_statement(Event::Update, updated.as_ref(), captures, run)?;
+            Firing(triggers).after_statement(Event::Update, updated.as_ref(), captures, run)?;
         }
-        triggers.after_statement(Event::Insert, None, captures, run)
+        Firing(triggers).after_statement(Event::Insert, None, captures, run)
     }
 
     /// Puts the system columns of the version behind `self.values`.
@@ -73,7 +72,7 @@ impl<'p> InsertRows<'p> {
     fn store(&mut self, run: &mut Run<'_, 'p>) -> Result<Option<Stored>> {
         let open = self.open.as_ref().expect("opened before the first row");
         if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Insert) {
-            match triggers.before_row(Event::Insert, None, None, Some(&self.values), run)? {
+            match Firing(triggers).before_row(Event::Insert, None, None, Some(&self.values), run)? {
                 Some(values) => self.values = values,
                 None => return Ok(None),
             }
@@ -89,7 +88,7 @@ impl<'p> InsertRows<'p> {
                 drop(engine);
                 open.queue_constraints(run, |keys| keys.after_insert(&self.values, tid, run));
                 if let Some(triggers) = &open.target.triggers {
-                    triggers.after_row(Event::Insert, None, (None, Some(&self.values)), &open.captures, run)?;
+                    Firing(triggers).after_row(Event::Insert, None, (None, Some(&self.values)), &open.captures, run)?;
                 }
                 open.check_views(&self.values, run)?;
                 Ok(Some(Stored { tid, is_update: false }))
@@ -227,7 +226,7 @@ fn insert_or_resolve<'p>(
             ConflictOutcome::Inserted(tid) => {
                 open.queue_constraints(run, |keys| keys.after_insert(values, tid, run));
                 if let Some(triggers) = &open.target.triggers {
-                    triggers.after_row(Event::Insert, None, (None, Some(values)), &open.captures, run)?;
+                    Firing(triggers).after_row(Event::Insert, None, (None, Some(values)), &open.captures, run)?;
                 }
                 open.check_views(values, run)?;
                 return Ok(Some(Stored { tid, is_update: false }));
@@ -279,7 +278,7 @@ fn insert_or_resolve<'p>(
         let assigned: ColumnSet = update.assignments.iter().map(|assignment| assignment.column as usize).collect();
         let mut changed: ColumnSet = changed_columns(&update.assignments, open);
         if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Update) {
-            match triggers.before_row(Event::Update, Some(&assigned), Some(&existing), Some(&updated), run)? {
+            match Firing(triggers).before_row(Event::Update, Some(&assigned), Some(&existing), Some(&updated), run)? {
                 Some(values) => updated = values,
                 None => return Ok(None),
             }
@@ -300,7 +299,7 @@ fn insert_or_resolve<'p>(
                 open.queue_constraints(run, |keys| keys.after_update(&existing, &updated, (tid, is_own), run));
                 if let Some(triggers) = &open.target.triggers {
                     let rows = (Some(existing.as_slice()), Some(updated.as_slice()));
-                    triggers.after_row(Event::Update, Some(&assigned), rows, &open.captures, run)?;
+                    Firing(triggers).after_row(Event::Update, Some(&assigned), rows, &open.captures, run)?;
                 }
                 open.check_views(&updated, run)?;
                 *values = updated;
