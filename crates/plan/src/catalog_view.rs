@@ -156,7 +156,8 @@ impl CatalogView {
     /// 3F000 if there is none, 42501 if the role may not.
     pub fn usable_schema(&self, name: &str) -> Result<Oid> {
         let schema = self.schema_named(name)?;
-        if self.0.may_look_into(schema) {
+        // What a stored text names was looked up when it was stored.
+        if self.0.is_for_stored_text || self.0.may_look_into(schema) {
             return Ok(schema);
         }
         Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {name}")))
@@ -351,6 +352,13 @@ pub fn split_names(text: &str) -> Vec<String> {
 impl CatalogLookup for CatalogView {
     fn may_look_into(&self, schema: Oid) -> bool {
         self.0.may_look_into(schema)
+    }
+
+    fn require_usage(&self, schema: &str) -> Result<()> {
+        match self.usable_schema(schema) {
+            Err(error) if error.sqlstate() == sqlstate::INSUFFICIENT_PRIVILEGE => Err(error),
+            _ => Ok(()),
+        }
     }
 
     fn user_type(&self, oid: Oid) -> Option<Arc<UserType>> {

@@ -213,6 +213,14 @@ pub trait CatalogLookup {
         true
     }
 
+    /// Passes unless `schema` is there and names may not be looked up in it.
+    ///
+    /// # Errors
+    /// 42501
+    fn require_usage(&self, _schema: &str) -> Result<()> {
+        Ok(())
+    }
+
     /// A type that is not built in.
     fn user_type(&self, _oid: Oid) -> Option<Arc<UserType>> {
         None

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, SqlState, sqlstate};
 use engine::Table;
-use plan::privileges::{self, Access, ColumnAcls, Kind, Privileges, Subject};
+use plan::privileges::{self, Access, ColumnAcls};
 use plan::user_types::{self, composite_named, relation_name_is_taken};
 use plan::{CatalogView, Expr};
 use schema::catalog::{
-    BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, DATABASE_OID, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
-    Persistence, Relation, TableDef, class,
+    BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence,
+    Relation, TableDef, class,
 };
 use syntax::parser::character_position;
 use syntax::tree::{self, Location, Name, QualifiedName, RoleName, Statement, TablePersistence, TypeName};
-use types::{SqlType, Volatility};
+use types::{CatalogLookup, SqlType, Volatility};
 
 use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
@@ -83,6 +83,16 @@ impl<'a> Ddl<'a> {
 
     /// Makes an object.
     pub fn create<T: Into<Object>>(&self, object: T) -> Result<()> {
+        let object = object.into();
+        // A statement that makes one of these beside something else has not asked yet.
+        if matches!(object, Object::Index(_) | Object::Sequence(_)) {
+            self.require_create(object.schema())?;
+        }
+        self.create_again(object)
+    }
+
+    /// As [`Ddl::create`], of what was there before the statement: the right to create is not asked for.
+    pub fn create_again<T: Into<Object>>(&self, object: T) -> Result<()> {
         self.state.changed_catalog.set(true);
         let object = object.into();
         let oid = object.oid();
@@ -289,7 +299,7 @@ impl<'a> Ddl<'a> {
     }
 
     /// [`Ddl::bind`] of something that the statement has written: 42501 without USAGE of the schemas in it.
-    fn bind_named<T>(&self, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
+    pub fn bind_named<T>(&self, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
         let (result, needed) = Environment::new(self.state, &self.view()).bind(self.text, work)?;
         self.state.require_schemas(&needed)?;
         self.note_needed(needed);
@@ -355,6 +365,12 @@ impl<'a> Ddl<'a> {
         Deparser::new(&self.view(), names, Qualify::Always).indented().text(expr)
     }
 
+    /// The type that a name in a stored text stands for.
+    pub fn stored_type(&self, name: &TypeName) -> Result<SqlType> {
+        let view = self.view();
+        Environment::new(self.state, view.for_stored_text()).with_context("", |context| definition_type(context, name))
+    }
+
     /// The type that a name stands for.
     pub fn type_of(&self, name: &TypeName) -> Result<SqlType> {
         self.bind(|context| definition_type(context, name))
@@ -383,20 +399,6 @@ impl<'a> Ddl<'a> {
                 None => self.hold(oid, LockMode::AccessShare)?,
             }
             held = Some(oid);
-        }
-    }
-
-    /// 42501 without USAGE of a type, or of the type of an array's elements.
-    pub fn require_type(&self, oid: Oid) -> Result<()> {
-        let oid = user_types::element_of_array(oid).unwrap_or(oid);
-        let catalog = self.catalog();
-        match Subject::find(&catalog, oid).filter(|subject| subject.kind == Kind::Type) {
-            Some(subject) if !subject.privileges_of(&catalog, self.owner()).contains(Privileges::USAGE) => {
-                let shown = types::format_type_name(&self.view(), oid);
-                let message = format!("permission denied for type {shown}");
-                Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -550,7 +552,7 @@ impl<'a> Ddl<'a> {
     }
 
     /// Whether a schema is the session's own temporary one.
-    fn is_own_temporary(&self, schema: Oid) -> bool {
+    pub fn is_own_temporary(&self, schema: Oid) -> bool {
         self.state.temporary_schema.get() == Some(schema)
     }
 
@@ -592,39 +594,6 @@ impl<'a> Ddl<'a> {
         }
     }
 
-    /// 42501 if the role may not look into the schema.
-    fn require_usage(&self, schema: Oid) -> Result<()> {
-        if self.state.is_superuser() || self.state.temporary_schema.get() == Some(schema) {
-            return Ok(());
-        }
-        let catalog = self.catalog();
-        match Subject::find(&catalog, schema) {
-            Some(schema) => schema.require(&catalog, self.owner(), Privileges::USAGE),
-            None => Ok(()),
-        }
-    }
-
-    /// 42501 if nothing may be made in the schema.
-    fn require_create(&self, schema: Oid) -> Result<()> {
-        self.require_create_as(schema, self.owner())
-    }
-
-    /// 42501 if `role` may make nothing in the schema. A role that may make temporary tables may make anything in the session's own
-    /// temporary schema.
-    pub fn require_create_as(&self, schema: Oid, role: Oid) -> Result<()> {
-        let catalog = self.catalog();
-        match Subject::find(&catalog, schema) {
-            Some(subject) if self.is_own_temporary(schema) => {
-                let database = Subject::find(&catalog, DATABASE_OID);
-                let is_allowed = database
-                    .is_none_or(|database| database.privileges_of(&catalog, role).contains(Privileges::TEMPORARY));
-                if is_allowed { Ok(()) } else { Err(subject.denied()) }
-            }
-            Some(subject) => subject.require(&catalog, role, Privileges::CREATE),
-            None => Ok(()),
-        }
-    }
-
     fn current_schema(&mut self) -> Result<Oid> {
         if self.view().creates_in_temporary() {
             return super::temporary::schema(self);
@@ -659,7 +628,18 @@ impl<'a> Ddl<'a> {
     }
 
     /// What a relation's name stands for now; nothing if it or its schema does not exist.
+    ///
+    /// # Errors
+    /// 42501 without USAGE of the schema
     pub fn find(&self, name: &QualifiedName) -> Result<Option<Found>> {
+        if let Some(schema) = name.schema.as_deref().filter(|schema| *schema != "pg_temp") {
+            self.view().require_usage(schema)?;
+        }
+        self.find_in_all(name)
+    }
+
+    /// As [`Ddl::find`], whether or not the role may look into the schema: for names that a stored text has.
+    pub fn find_in_all(&self, name: &QualifiedName) -> Result<Option<Found>> {
         self.check_database(name)?;
         let view = self.view();
         let schema = match name.schema.as_deref() {
@@ -673,9 +653,10 @@ impl<'a> Ddl<'a> {
             },
             schema => schema,
         };
-        if let Some(schema) = schema {
-            let Ok(oid) = view.schema_named(schema) else { return Ok(None) };
-            self.require_usage(oid)?;
+        if let Some(schema) = schema
+            && view.schema_named(schema).is_err()
+        {
+            return Ok(None);
         }
         Ok(match view.relation_or_type(schema, &name.name) {
             Some(Ok(found)) => Some(Found::of(found)),

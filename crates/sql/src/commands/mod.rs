@@ -34,6 +34,7 @@ mod reshape;
 mod restate;
 mod result_shape;
 mod rewrite;
+mod rights;
 mod role;
 mod schema;
 mod sequence;
@@ -280,7 +281,7 @@ pub fn argument_places(function: &FunctionDef, call: &tree::FunctionCall) -> Opt
 pub fn procedure_named(state: &SessionState, call: &tree::FunctionCall) -> Result<Arc<FunctionDef>> {
     let view = state.catalog();
     let schemas = match &call.name.schema {
-        Some(schema) => vec![view.schema_named(schema)?],
+        Some(schema) => vec![view.usable_schema(schema)?],
         None => view.function_path(),
     };
     let fits = |function: &&Arc<FunctionDef>| {

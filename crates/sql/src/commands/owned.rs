@@ -95,12 +95,14 @@ fn hold_owned(ddl: &Ddl<'_>, roles: &[Oid], mode: LockMode) -> Result<Vec<Oid>> 
     }
 }
 
-/// What a role owns; a table's own sequences go with it.
+/// What a role owns, the newest first; a table's own sequences go with it.
 fn owned_by(ddl: &Ddl<'_>, role: Oid) -> Vec<Oid> {
     let catalog = ddl.catalog();
     let is_own = |object: &&Object| {
         let is_part = matches!(object, Object::Sequence(sequence) if sequence.owned_by.is_some());
         object.owner() == Some(role) && !is_part && Subject::find(&catalog, object.oid()).is_some()
     };
-    catalog.objects().filter(is_own).map(Object::oid).collect()
+    let mut owned: Vec<Oid> = catalog.objects().filter(is_own).map(Object::oid).collect();
+    owned.sort_unstable_by_key(|oid| std::cmp::Reverse(*oid));
+    owned
 }

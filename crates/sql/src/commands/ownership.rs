@@ -1,4 +1,4 @@
-//! Who may change or drop an object: its owner, members of its owner, superusers.
+//! The roles that may change or drop an object: its owner, members of its owner, superusers. The owner of its schema may drop it.
 //!
 //! Asked before the statement does anything. What the statement names and is not there is left to the statement, which has
 //! the words for it.
@@ -17,7 +17,13 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         return Ok(());
     }
     match statement {
-        Statement::CreateIndex(create) => relation(ddl, &create.table),
+        Statement::CreateIndex(create) => {
+            relation(ddl, &create.table)?;
+            match ddl.find(&create.table)? {
+                Some(Found::Table(table)) => ddl.require_create_as(table.schema, ddl.owner()),
+                _ => Ok(()),
+            }
+        }
         Statement::CreateTrigger(create) => match ddl.find(&create.table)?.as_ref().and_then(Found::oid) {
             Some(oid) => ddl.state.require(oid, Privileges::TRIGGER),
             None => Ok(()),
@@ -26,13 +32,13 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         Statement::AlterTable(alter) if alter.kind == ObjectKind::Type => attribute_owner(ddl, &alter.name),
         Statement::AlterTable(alter) => {
             relation(ddl, &alter.name)?;
-            let schema = match ddl.find(&alter.name)? {
-                Some(Found::Table(table)) => Some(table.schema),
-                Some(Found::Sequence(sequence)) => Some(sequence.schema),
+            let place = match ddl.find(&alter.name)? {
+                Some(Found::Table(table)) => Some((table.schema, table.owner)),
+                Some(Found::Sequence(sequence)) => Some((sequence.schema, sequence.owner)),
                 _ => None,
             };
             alter.actions.iter().try_for_each(|action| match action {
-                AlterTableAction::ChangeOwner(owner) => becomes_owner(ddl, owner, schema),
+                AlterTableAction::ChangeOwner(owner) => becomes_owner_in(ddl, owner, place),
                 _ => Ok(()),
             })
         }
@@ -40,7 +46,15 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         Statement::AlterDomain(alter) => of_type(ddl, &alter.name),
         Statement::Rename(rename) => {
             object(ddl, &rename.object)?;
-            if rename.object.kind == ObjectKind::Schema { require_create_in_database(ddl) } else { Ok(()) }
+            match rename.object.kind {
+                ObjectKind::Schema => require_create_in_database(ddl),
+                // A type keeps its owner's right to name it.
+                ObjectKind::Type | ObjectKind::Domain => Ok(()),
+                _ => match place_of(ddl, &rename.object)? {
+                    Some((schema, _)) => ddl.require_create_as(schema, ddl.owner()),
+                    None => Ok(()),
+                },
+            }
         }
         Statement::AlterOwner { object: named, new_owner } => {
             object(ddl, named)?;
@@ -48,7 +62,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
                 becomes_owner(ddl, new_owner, None)?;
                 return require_create_database(ddl, "change owner of database");
             }
-            becomes_owner(ddl, new_owner, schema_of(ddl, named)?)?;
+            becomes_owner_in(ddl, new_owner, place_of(ddl, named)?)?;
             let catalog = ddl.catalog();
             let found = Some(named).filter(|named| named.kind == ObjectKind::Schema);
             let found = found.and_then(|named| ddl.view().schema_named(&named.name.name).ok());
@@ -59,7 +73,11 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         }
         Statement::AlterObjectSchema { object: named, .. } => object(ddl, named),
         Statement::Comment { object: named, .. } => object_or_part(ddl, named),
-        Statement::Drop(drop) => drop.objects.iter().try_for_each(|named| object_or_part(ddl, named)),
+        Statement::Drop(drop) => drop.objects.iter().try_for_each(|named| match place_of(ddl, named)? {
+            Some((schema, _)) if owns_schema(ddl, schema) => Ok(()),
+            None if drop.if_exists && is_missing_trigger(ddl, named)? => Ok(()),
+            _ => object_or_part(ddl, named),
+        }),
         Statement::Reindex(reindex) => match &reindex.target {
             ReindexTarget::Table(name) | ReindexTarget::Index(name) => relation(ddl, name),
             _ => superuser_only("reindex"),
@@ -177,6 +195,14 @@ fn becomes_owner(ddl: &Ddl<'_>, name: &RoleName, schema: Option<Oid>) -> Result<
     Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be member of role \"{shown}\"")))
 }
 
+/// As [`becomes_owner`], of an object in a schema. Nothing is asked where the owner stays.
+fn becomes_owner_in(ddl: &Ddl<'_>, name: &RoleName, place: Option<(Oid, Oid)>) -> Result<()> {
+    match place {
+        Some((_, owner)) if ddl.role(name)? == owner => Ok(()),
+        place => becomes_owner(ddl, name, place.map(|(schema, _)| schema)),
+    }
+}
+
 /// 42501 unless the role owns the object.
 pub(super) fn require_owner(ddl: &Ddl<'_>, oid: Oid) -> Result<()> {
     let described = Subject::find(&ddl.catalog(), oid).map_or_else(|| format!("object {oid}"), |found| found.described);
@@ -216,20 +242,45 @@ fn relation(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
     }
 }
 
-/// The schema in which a new owner must be allowed to create, if the object is in one.
-fn schema_of(ddl: &Ddl<'_>, named: &ObjectName) -> Result<Option<Oid>> {
+/// The schema and the owner of an object, if it is in a schema.
+fn place_of(ddl: &Ddl<'_>, named: &ObjectName) -> Result<Option<(Oid, Oid)>> {
     Ok(match named.kind {
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
-            find_function(ddl, named).ok().map(|function| function.schema)
+            find_function(ddl, named).ok().map(|function| (function.schema, function.owner))
         }
-        ObjectKind::Type | ObjectKind::Domain => super::user_type::find(ddl, &named.name)?.map(|def| def.schema),
-        ObjectKind::Schema | ObjectKind::Database | ObjectKind::Role => None,
-        _ => match ddl.find(&named.name) {
-            Ok(Some(Found::Table(table))) => Some(table.schema),
-            Ok(Some(Found::Sequence(sequence))) => Some(sequence.schema),
+        ObjectKind::Type | ObjectKind::Domain => {
+            super::user_type::find(ddl, &named.name)?.map(|def| (def.schema, def.owner))
+        }
+        ObjectKind::Table
+        | ObjectKind::View
+        | ObjectKind::MaterializedView
+        | ObjectKind::Sequence
+        | ObjectKind::Index => match ddl.find(&named.name) {
+            Ok(Some(Found::Table(table))) => Some((table.schema, table.owner)),
+            Ok(Some(Found::Sequence(sequence))) => Some((sequence.schema, sequence.owner)),
+            Ok(Some(Found::Index(index))) => {
+                let table = ddl.catalog().table(index.table).map(|table| table.owner);
+                table.map(|owner| (index.schema, owner))
+            }
             _ => None,
         },
+        _ => None,
     })
+}
+
+/// Whether a trigger is meant that its table does not have.
+fn is_missing_trigger(ddl: &Ddl<'_>, named: &ObjectName) -> Result<bool> {
+    let (ObjectKind::Trigger, Some(name)) = (named.kind, &named.part) else { return Ok(false) };
+    Ok(match ddl.find(&named.name)? {
+        Some(Found::Table(table)) => !table.triggers.iter().any(|trigger| trigger.name == **name),
+        _ => false,
+    })
+}
+
+/// Whether the role owns a schema: then it may drop what others own there.
+fn owns_schema(ddl: &Ddl<'_>, schema: Oid) -> bool {
+    let catalog = ddl.catalog();
+    Subject::find(&catalog, schema).is_some_and(|schema| schema.is_owned_by(&catalog, ddl.owner()))
 }
 
 fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {

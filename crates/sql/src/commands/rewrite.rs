@@ -103,7 +103,7 @@ pub(super) fn without_indexes(
     }
     work(ddl)?;
     for index in &indexes {
-        ddl.create(IndexDef { file: FileNumber(0), usable_from: Lsn::ZERO, ..(**index).clone() })?;
+        ddl.create_again(IndexDef { file: FileNumber(0), usable_from: Lsn::ZERO, ..(**index).clone() })?;
     }
     for index in &indexes {
         index::build(ddl, table, index.oid)?;

@@ -168,7 +168,8 @@ impl QueryNames for Collector<'_, '_> {
     fn table(&self, reference: &TableReference, _is_hidden: &dyn Fn(&str) -> bool) -> TableText {
         let mut name = reference.name.clone();
         self.complete(&mut name.schema);
-        let found = match self.ddl.find(&name).ok().flatten() {
+        let found = if self.is_stored { self.ddl.find_in_all(&name) } else { self.ddl.find(&name) };
+        let found = match found.ok().flatten() {
             Some(Found::System(_)) => {
                 let table = self.ddl.view().system_table(name.schema.as_deref(), &name.name);
                 table.map(|table| table.oid)
@@ -184,7 +185,8 @@ impl QueryNames for Collector<'_, '_> {
     fn type_name(&self, name: &TypeName) -> String {
         let mut completed = name.clone();
         self.complete(&mut completed.schema);
-        if let Ok(sql_type) = self.ddl.type_of(&completed) {
+        let found = if self.is_stored { self.ddl.stored_type(&completed) } else { self.ddl.type_of(&completed) };
+        if let Ok(sql_type) = found {
             self.types.borrow_mut().insert(name.location, sql_type);
         }
         String::new()

@@ -14,7 +14,7 @@ use schema::catalog::ViewScope;
 use syntax::tree::{self, Alias, Name};
 
 use super::expr::Qualify;
-use crate::{binder, types};
+use crate::binder;
 
 /// The catalogs that names are looked up in.
 #[derive(Clone, Copy)]
