@@ -69,10 +69,12 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
     let mut columns = None;
     for tree in &statements {
         let mut parameters = binder::Parameters::fixed(input_types(function));
-        let mut bind = |statement: &Statement| {
+        let mut bind = |statement: &Statement| -> Result<Option<binder::Bound>> {
             let bound =
                 environment.with_context(&function.body, |context| binder::bind(statement, context, &mut parameters));
-            bound.map_err(in_context)
+            let bound = bound.map_err(in_context)?;
+            state.require_schemas(bound.as_ref().map_or(&[], |bound| bound.access.as_slice()))?;
+            Ok(bound)
         };
         let bound = bind(&tree.statement)?;
         if let Statement::DeclareCursor(declare) = &tree.statement {

@@ -173,6 +173,7 @@ pub fn parse_reg_name(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Resu
             if parts.len() > 3 {
                 return Err(too_many_dots("relation", &parts));
             }
+            require_usage(catalog, &parts)?;
             let found = find(RegKind::Class, &parts)?;
             if let (None, [schema, _]) = (found, parts.as_slice())
                 && find(RegKind::Namespace, std::slice::from_ref(schema))?.is_none()
@@ -265,6 +266,7 @@ fn no_function(text: &str) -> Error {
 
 fn parse_regproc(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
     let parts = qualified_name(text)?;
+    require_usage(catalog, &parts)?;
     match functions_called(catalog, &parts).as_slice() {
         [] => match catalog.object_named(RegKind::Proc, &parts)? {
             Some(oid) => Ok(oid.0),
@@ -272,6 +274,14 @@ fn parse_regproc(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
         },
         [(oid, _)] => Ok(*oid),
         _ => Err(Error::new(sqlstate::AMBIGUOUS_FUNCTION, format!("more than one function named \"{text}\""))),
+    }
+}
+
+/// 42501 for a name in a schema that the role may not look into.
+fn require_usage(catalog: &dyn CatalogLookup, parts: &[String]) -> Result<()> {
+    match parts {
+        [.., schema, _] => catalog.require_usage(schema),
+        _ => Ok(()),
     }
 }
 
@@ -320,7 +330,9 @@ fn first_item(items: &str) -> Result<(&str, Option<&str>)> {
 
 fn parse_regprocedure(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
     let (name, types) = name_and_types(catalog, text)?;
-    functions_called(catalog, &qualified_name(name)?)
+    let parts = qualified_name(name)?;
+    require_usage(catalog, &parts)?;
+    functions_called(catalog, &parts)
         .into_iter()
         .find(|(_, arguments)| *arguments == types)
         .map(|(oid, _)| oid)

@@ -148,8 +148,12 @@ pub fn type_named(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str)
 }
 
 /// The type called `name` (as the parser gives it: `int4`, `bpchar`, `varchar`, ...), in `schema` if written.
-/// 42704 `type "x" does not exist`, 3F000 for a schema that does not; 0A000 for types that are left out.
+/// 42704 `type "x" does not exist`, 3F000 for a schema that does not, 42501 for one that the role may not look into; 0A000 for types that are
+/// left out.
 pub fn resolve_type_name(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Result<Oid> {
+    if let Some(schema) = schema {
+        catalog.require_usage(schema)?;
+    }
     if let Some(oid) = type_named(catalog, schema, name) {
         return Ok(oid);
     }

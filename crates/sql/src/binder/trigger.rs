@@ -34,6 +34,7 @@ pub fn trigger_condition(
     let mut binder = Binder::new(context, &mut parameters);
     binder.is_definition = true;
     let bound = binder.new_trigger_condition(table, expr, def)?;
+    binder.hand_on_needed();
     let width = table.columns.len() as u32;
     let reads = |from: u32, to: u32| {
         bound.any(&|inner| matches!(inner.kind, ExprKind::Column(slot) if slot >= from && slot < to))

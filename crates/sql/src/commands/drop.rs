@@ -193,8 +193,11 @@ pub(super) fn hold_schema(ddl: &Ddl<'_>, name: &str, mode: LockMode) -> Result<O
 
 fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
     if let Some(schema) = &object.name.schema
-        && ddl.view().schema_named(schema).is_err()
+        && let Err(error) = ddl.view().usable_schema(schema)
     {
+        if error.sqlstate() == sqlstate::INSUFFICIENT_PRIVILEGE {
+            return Err(error);
+        }
         return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{schema}\" does not exist"));
     }
     if let Some(builtin) = builtin_function(ddl, object) {
@@ -284,7 +287,7 @@ fn functions_of_kind(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Vec<Arc<Funct
 fn functions_named(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Vec<Arc<FunctionDef>>> {
     let view = ddl.view();
     let schemas = match &object.name.schema {
-        Some(schema) => vec![view.schema_named(schema)?],
+        Some(schema) => vec![view.usable_schema(schema)?],
         None => view.function_path(),
     };
     let catalog = view.catalog();

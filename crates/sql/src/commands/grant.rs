@@ -43,7 +43,7 @@ fn subjects(ddl: &Ddl<'_>, grant: &Grant) -> Result<Vec<Subject>> {
         let catalog = ddl.catalog();
         let mut oids = Vec::new();
         for object in &grant.objects {
-            let schema = ddl.view().schema_named(&object.name.name)?;
+            let schema = ddl.view().usable_schema(&object.name.name)?;
             let mut found: Vec<Oid> = catalog
                 .objects()
                 .filter(|object| privileges::schema_of(object) == Some(schema) && is_of_kind(object, grant.kind))

@@ -26,21 +26,21 @@ pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> 
         ));
     }
     let name = prepare.name.as_str();
+    let environment = Environment::new(state, &state.catalog());
+    let types = prepare
+        .types
+        .iter()
+        .map(|name| environment.with_rights(text, |context| binder::definition_type(context, name)))
+        .map(|sql_type| sql_type.map(|sql_type| sql_type.oid))
+        .collect::<Result<Vec<Oid>>>()?;
+    let tree = ParsedStatement { statement: prepare.statement.clone(), start: 0, end: text.len(), depth: 0 };
+    let prepared = Prepared::new(state, name, Arc::clone(text), Some(Arc::new(tree)), &types, true)?;
     if state.prepared.borrow().contains_key(name) {
         return Err(Error::new(
             sqlstate::DUPLICATE_PREPARED_STATEMENT,
             format!("prepared statement \"{name}\" already exists"),
         ));
     }
-    let environment = Environment::new(state, &state.catalog());
-    let types = prepare
-        .types
-        .iter()
-        .map(|name| environment.with_context(text, |context| binder::definition_type(context, name)))
-        .map(|sql_type| sql_type.map(|sql_type| sql_type.oid))
-        .collect::<Result<Vec<Oid>>>()?;
-    let tree = ParsedStatement { statement: prepare.statement.clone(), start: 0, end: text.len(), depth: 0 };
-    let prepared = Prepared::new(state, name, Arc::clone(text), Some(Arc::new(tree)), &types, true)?;
     state.prepared.borrow_mut().insert(name.to_owned(), Arc::new(prepared));
     Ok(UtilityOutput::tag("PREPARE"))
 }

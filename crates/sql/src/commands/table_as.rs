@@ -40,7 +40,16 @@ pub(super) fn create_from(
 ) -> Result<UtilityOutput> {
     let into = &create.into;
     let tag = if create.materialized_view { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
-    let (schema, persistence) = ddl.creation_schema(&into.table, into.persistence)?;
+    let (schema, persistence) = match ddl.creation_schema(&into.table, into.persistence) {
+        // Nothing is made, so the right to create is not needed.
+        Err(error) if error.sqlstate() == sqlstate::INSUFFICIENT_PRIVILEGE && create.if_not_exists => {
+            match ddl.find(&into.table)? {
+                Some(Found::Table(table)) => (table.schema, table.persistence),
+                _ => return Err(error),
+            }
+        }
+        place => place?,
+    };
     if create.materialized_view && persistence == Persistence::Unlogged {
         return Err(Error::unsupported("materialized views cannot be unlogged"));
     }

@@ -81,7 +81,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
         comment: None,
     };
     if let Some(condition) = &create.condition {
-        let bound = ddl.bind(|context| trigger_condition(context, &table, condition, &def))?;
+        let bound = ddl.bind_named(|context| trigger_condition(context, &table, condition, &def))?;
         def.condition = Some(ddl.to_store(&bound, &BothRows(&table))?);
     }
     let mut changed = (*ddl.table(table.oid)?).clone();
@@ -222,7 +222,7 @@ fn trigger_function(ddl: &Ddl<'_>, create: &CreateTrigger) -> Result<Oid> {
         return Ok(function.oid);
     }
     let schemas = match &create.function.schema {
-        Some(schema) => vec![view.schema_named(schema)?],
+        Some(schema) => vec![view.usable_schema(schema)?],
         None => view.function_path(),
     };
     let mut named = schemas.iter().flat_map(|schema| view.catalog().functions_named(*schema, &create.function.name));

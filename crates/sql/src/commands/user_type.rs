@@ -13,7 +13,7 @@ use syntax::tree::{
     AlterDomain, AlterDomainAction, AlterEnum, ColumnDefinition, Constraint, ConstraintKind, CreateDomain, Drop,
     ObjectKind, ObjectName, QualifiedName,
 };
-use types::{Category, SqlType, Value, builtin_type_named};
+use types::{CatalogLookup, Category, SqlType, Value, builtin_type_named};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
 use super::deparse::{Names, NoNames};
@@ -284,7 +284,11 @@ fn make(ddl: &Ddl<'_>, oid: Oid, schema: Oid, name: &QualifiedName, body: &TypeB
 /// The user-defined type that `name` means. `None` for a built-in type and for a table's row type.
 pub(super) fn find(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Option<Arc<CustomDef>>> {
     ddl.check_database(name)?;
-    let found = types::type_named(&ddl.view(), name.schema.as_deref(), &name.name);
+    let view = ddl.view();
+    if let Some(schema) = &name.schema {
+        view.require_usage(schema)?;
+    }
+    let found = types::type_named(&view, name.schema.as_deref(), &name.name);
     Ok(found.and_then(|oid| match ddl.catalog().object(oid) {
         Some(Object::Custom(def)) if def.class == class::TYPE => Some(Arc::clone(def)),
         _ => None,

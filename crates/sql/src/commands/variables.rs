@@ -271,7 +271,7 @@ pub(super) fn set_constraints_within(
         let view = state.catalog();
         for name in constraints {
             let schemas = match &name.schema {
-                Some(schema) => vec![view.schema_named(schema)?],
+                Some(schema) => vec![view.usable_schema(schema)?],
                 None => view.path().to_vec(),
             };
             // Those of the first schema that has one of this name.

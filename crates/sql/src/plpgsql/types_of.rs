@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use schema::catalog::TableDef;
-use types::{RecordShape, SqlType};
+use plan::user_types::composite_fields;
+use types::{CatalogLookup, RecordShape};
 
 use super::compile::kind_of;
 use super::parse::{Parser, folded};
@@ -41,8 +41,7 @@ impl Declared for Parser<'_> {
 
 impl Parser<'_> {
     fn row_type(&self, parts: &[String]) -> Result<VariableKind> {
-        let table = self.table(parts)?;
-        Ok(VariableKind::Record(Some(RowType { shape: RecordShape::of_table(&table), domain: None })))
+        Ok(VariableKind::Record(Some(RowType { shape: self.row_shape(parts)?, domain: None })))
     }
 
     fn type_of(&self, parts: &[String]) -> Result<VariableKind> {
@@ -63,25 +62,34 @@ impl Parser<'_> {
         {
             return Ok(kind_of(*sql_type, self.catalog));
         }
-        let table = self.table(table)?;
-        let found = table.columns.iter().find(|def| def.name == *column && !def.dropped).ok_or_else(|| {
-            let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+        let shape = self.row_shape(table)?;
+        let found = shape.fields.iter().find(|(name, _)| name == column).ok_or_else(|| {
+            let relation = &table[table.len() - 1];
+            let message = format!("column \"{column}\" of relation \"{relation}\" does not exist");
             Error::new(sqlstate::UNDEFINED_COLUMN, message)
         })?;
-        Ok(kind_of(SqlType::with_typmod(found.type_oid, found.typmod), self.catalog))
+        Ok(kind_of(found.1, self.catalog))
     }
 
-    fn table(&self, parts: &[String]) -> Result<Arc<TableDef>> {
+    /// The columns of a table, a view or a composite type.
+    fn row_shape(&self, parts: &[String]) -> Result<Arc<RecordShape>> {
         let (schema, name) = match parts {
             [schema, name] => (Some(schema.as_str()), name),
             _ => (None, &parts[parts.len() - 1]),
         };
-        match self.catalog.relation(schema, name) {
-            Some(schema::catalog::Relation::Table(table)) => Ok(Arc::clone(table)),
-            _ => {
-                let message = format!("relation \"{}\" does not exist", parts.join("."));
-                Err(Error::new(sqlstate::UNDEFINED_TABLE, message))
-            }
+        if let Some(schema) = schema {
+            self.catalog.require_usage(schema)?;
         }
+        let found = match self.catalog.relation_or_type(schema, name) {
+            Some(Ok(schema::catalog::Relation::Table(table))) => Some(RecordShape::of_table(table)),
+            Some(Err(composite)) => {
+                composite_fields(composite).map(|fields| Arc::new(RecordShape { type_oid: composite.oid, fields }))
+            }
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            let message = format!("relation \"{}\" does not exist", parts.join("."));
+            Error::new(sqlstate::UNDEFINED_TABLE, message)
+        })
     }
 }

@@ -113,6 +113,7 @@ impl Prepared {
         };
         if prepared.tree.is_some() {
             let planned = prepared.plan_under_locks(state)?;
+            state.require_schemas(&planned.statement.access)?;
             // A utility statement uses none of those that it was given types for.
             let unknown = planned.statement.parameters.iter().position(|sql_type| sql_type.oid == oids::UNKNOWN);
             if let (Some(index), false) = (unknown, from_sql) {

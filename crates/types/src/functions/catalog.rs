@@ -125,6 +125,7 @@ fn to_reg(context: &mut dyn EvalContext, a: &[Value], oid: Oid) -> Result<Value>
         Ok(found) => Ok(Value::Oid(found)),
         Err(error)
             if matches!(error.sqlstate().class(), "42" | "3F")
+                && error.sqlstate() != sqlstate::INSUFFICIENT_PRIVILEGE
                 && error.sqlstate() != sqlstate::SYNTAX_ERROR
                 && error.sqlstate() != sqlstate::INVALID_NAME =>
         {
