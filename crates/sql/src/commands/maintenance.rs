@@ -296,6 +296,13 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     for table in &tables {
         state.check_not_in_use(table.oid, "TRUNCATE", &table.name)?;
     }
+    if truncate.restart_identity {
+        let text: Arc<str> = Arc::from("");
+        let ddl = Ddl::new(state, &text, client);
+        for sequence in tables.iter().flat_map(|table| sequences_of(&ddl, table)) {
+            super::ownership::require_owner(&ddl, sequence)?;
+        }
+    }
     let mut fired = Vec::new();
     for table in &tables {
         let view = state.catalog();
@@ -382,8 +389,7 @@ fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<E
         if table.kind != RelationKind::Table {
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));
         }
-        state.require(table.oid, Privileges::TRUNCATE)?;
-        state.refuse_foreign_temporary(table.schema, "truncate")?;
+        require_truncate(state, table)?;
     }
     let mut at = 0;
     while at < tables.len() {
@@ -400,6 +406,7 @@ fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<E
                     format!("truncate cascades to table \"{}\"", referring.name),
                 );
                 notices.push(notice);
+                require_truncate(state, referring)?;
                 tables.push(Arc::clone(referring));
                 continue;
             }
@@ -415,18 +422,31 @@ fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<E
     Ok(tables)
 }
 
+fn require_truncate(state: &SessionState, table: &TableDef) -> Result<()> {
+    state.require(table.oid, Privileges::TRUNCATE)?;
+    state.refuse_foreign_temporary(table.schema, "truncate")
+}
+
 /// Has the sequences of a table's columns begin anew, if the transaction commits.
 fn restart_sequences(ddl: &Ddl<'_>, table: &TableDef) -> Result<()> {
-    let catalog = ddl.catalog();
-    let is_owned = |sequence: &SequenceDef| sequence.owned_by.is_some_and(|(owner, _)| owner == table.oid);
-    for sequence in catalog.sequences().filter(|sequence| is_owned(sequence)) {
-        ddl.lock(sequence.oid, LockMode::AccessExclusive)?;
+    for sequence in sequences_of(ddl, table) {
+        ddl.lock(sequence, LockMode::AccessExclusive)?;
         // Another transaction may have changed or dropped it before the lock was granted.
-        if let Some(now) = ddl.catalog().sequence(sequence.oid).filter(|now| is_owned(now)) {
+        if let Some(now) = ddl.catalog().sequence(sequence).filter(|now| is_sequence_of(now, table)) {
             super::sequence::restart(ddl, (**now).clone(), now.start)?;
         }
     }
     Ok(())
+}
+
+/// The sequences of a table's columns.
+fn sequences_of(ddl: &Ddl<'_>, table: &TableDef) -> Vec<Oid> {
+    let catalog = ddl.catalog();
+    catalog.sequences().filter(|sequence| is_sequence_of(sequence, table)).map(|sequence| sequence.oid).collect()
+}
+
+fn is_sequence_of(sequence: &SequenceDef, table: &TableDef) -> bool {
+    sequence.owned_by.is_some_and(|(owner, _)| owner == table.oid)
 }
 
 /// LOCK TABLE. Of a view also what its query reads is locked, with the rights of the view's owner.
