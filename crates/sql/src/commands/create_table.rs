@@ -275,6 +275,7 @@ impl Parts {
             }
         };
         for source in model.columns.iter().filter(|column| !column.dropped) {
+            ddl.require_type(source.type_oid)?;
             let mut def = ColumnDef::new(source.name.as_str(), source.type_oid, source.physical);
             def.typmod = source.typmod;
             def.not_null = source.not_null;
@@ -313,6 +314,8 @@ impl Parts {
                 model.constraints.iter().filter(|constraint| matches!(constraint.kind, StoredKind::Check { .. }));
             for check in checks {
                 let mut check = check.clone();
+                // The new table has no rows that could violate it.
+                check.validated = true;
                 check.comment = check.comment.filter(|_| has(like::COMMENTS));
                 self.copied_checks.push(check);
             }
