@@ -247,7 +247,6 @@ drop domain land.d
 drop type land.ct
 drop table land.t, land.v
 drop schema land cascade
-drop owned by grantee
 alter table land.t add b int
 alter table land.t rename to z
 alter function land.f() volatile
@@ -274,3 +273,25 @@ truncate counted_t continue identity
 truncate pk restart identity cascade
 truncate t cascade
 truncate t restart identity
+insert into uses_hid (b) values (1)
+insert into uses_hid values (1, 1, 'a', 1)
+insert into uses_hid (b) values (1); update uses_hid set b = 2
+select * from over_hid
+select c from uses_hid where c = 'a'
+select calls_hid()
+select asks_hid()
+insert into refers_to_hid values (null), (1)
+create table s.u (like uses_hid including all)
+create view s.w as select * from uses_hid
+alter table uses_hid alter c type text
+select table_schema, table_name, view_definition is null from information_schema.views where table_schema in ('hid', 'shut', 'land', 'public', 's', 'closed') order by 1, 2, 3
+select sequence_schema, sequence_name, data_type from information_schema.sequences where sequence_schema in ('hid', 'shut', 'land', 'public', 's', 'closed') order by 1, 2, 3
+select table_schema, table_name, constraint_type from information_schema.table_constraints where table_schema in ('hid', 'shut', 'land', 'public', 's', 'closed') order by 1, 2, 3
+select table_schema, table_name, column_name from information_schema.key_column_usage where table_schema in ('hid', 'shut', 'land', 'public', 's', 'closed') order by 1, 2, 3
+select constraint_schema, constraint_name from information_schema.referential_constraints where constraint_schema in ('hid', 'shut', 'land', 'public', 's', 'closed') order by 1, 2
+select event_object_schema, trigger_name, event_manipulation from information_schema.triggers where event_object_schema in ('hid', 'shut', 'land', 'public', 's', 'closed') order by 1, 2, 3
+select table_schema, table_name from information_schema.tables where table_schema in ('hid', 'shut', 'land', 'public', 's', 'closed') order by 1, 2
+select table_schema, table_name, column_name from information_schema.columns where table_schema in ('hid', 'shut', 'land', 'public', 's', 'closed') order by 1, 2, 3
+select schema_name from information_schema.schemata where schema_name !~ '^pg_toast|^pg_temp' order by 1
+create table s.u (like typed)
+create temp table u (like typed including all)

@@ -11,7 +11,7 @@ use schema::catalog::{
 use types::numeric::decode_typmod;
 use types::{CatalogLookup, SqlType, TypeKind, Value, base_type, builtin_type, format_type_name, oids, type_shape};
 
-use super::information_privileges::{column_is_accessible, is_accessible};
+use super::information_privileges::{column_is_accessible, is_accessible, is_changeable, is_schema_usable};
 use super::information_types::{collation, domain_is_not_null, interval_fields};
 use super::relations::{self, constraints, index_places, role_name};
 use super::rows::{NULL, row, yes_or_no};
@@ -277,7 +277,8 @@ pub fn schemata(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
         let owner = role_name(catalog, if catalog.role(owner).is_some() { owner } else { BOOTSTRAP_ROLE });
         row![database, name, owner, NULL, NULL, NULL, NULL]
     };
-    Ok(objects::schemas(catalog).into_iter().map(row).collect())
+    let schemas = objects::schemas(catalog).into_iter();
+    Ok(schemas.filter(|(oid, ..)| is_schema_usable(run, *oid)).map(row).collect())
 }
 
 /// `table_constraints`
@@ -302,7 +303,7 @@ pub fn table_constraints(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
                 distinct.map(yes_or_no),
             ]);
         };
-    for (table, constraint) in constraints(catalog) {
+    for (table, constraint) in constraints(catalog).into_iter().filter(|(table, _)| is_changeable(run, table)) {
         let index = |oid: Oid| catalog.index(oid).is_none_or(|index| !index.nulls_not_distinct);
         let (kind, distinct) = match &constraint.kind {
             ConstraintKind::PrimaryKey { index: oid } => ("PRIMARY KEY", Some(index(*oid))),
@@ -313,7 +314,7 @@ pub fn table_constraints(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
         add(&table, &constraint.name, kind, constraint.deferrable, constraint.initially_deferred, distinct);
     }
     // The standard has NOT NULL as a check with a name.
-    for table in relations::tables(catalog) {
+    for table in relations::tables(catalog).into_iter().filter(|table| is_changeable(run, table)) {
         for (place, column) in table.columns.iter().enumerate() {
             if column.not_null && !column.dropped {
                 let name = format!("{}_{}_{}_not_null", table.schema, table.oid, place + 1);
@@ -344,6 +345,9 @@ pub fn key_column_usage(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<V
         };
         let schema = run.catalog.schema_name(table.schema);
         for (number, place) in columns.iter().enumerate() {
+            if !column_is_accessible(run, &table, *place) {
+                continue;
+            }
             let referenced = referenced.as_ref().and_then(|places| places[number]);
             rows.push(row![
                 database,

@@ -46,6 +46,26 @@ pub(super) fn is_accessible(run: &Run<'_, '_>, table: &TableDef) -> bool {
         })
 }
 
+/// As [`is_accessible`], where the right to read alone is not enough.
+pub(super) fn is_changeable(run: &Run<'_, '_>, table: &TableDef) -> bool {
+    let role = run.state.acting_role();
+    let catalog = run.catalog.catalog();
+    let changes = Kind::Relation.all() & !Privileges::SELECT;
+    role.is_superuser
+        || Subject::find(catalog, table.oid).is_some_and(|subject| {
+            subject.is_owned_by(catalog, role.oid) || subject.has_any_column(catalog, role.oid, changes)
+        })
+}
+
+/// Whether the acting role owns a schema, or may look into it or create in it. All roles may look into those of the system.
+pub(super) fn is_schema_usable(run: &Run<'_, '_>, oid: Oid) -> bool {
+    let (catalog, role) = (run.catalog.catalog(), run.state.acting_role().oid);
+    Subject::find(catalog, oid).is_none_or(|subject| {
+        let wanted = Privileges::USAGE | Privileges::CREATE;
+        subject.is_owned_by(catalog, role) || !(subject.privileges_of(catalog, role) & wanted).is_empty()
+    })
+}
+
 /// Whether the acting role owns a table, or may do something with its column at `place`.
 pub(super) fn column_is_accessible(run: &Run<'_, '_>, table: &TableDef, place: usize) -> bool {
     let role = run.state.acting_role();

@@ -6,14 +6,18 @@ pub const VIEWS: &[(u32, &str, &str, &str)] = &[
         13101,
         "views",
         "table_catalog name, table_schema name, table_name name, view_definition varchar, check_option varchar, is_updatable yes_or_no, is_insertable_into yes_or_no, is_trigger_updatable yes_or_no, is_trigger_deletable yes_or_no, is_trigger_insertable_into yes_or_no",
-        "SELECT current_database()::name, n.nspname, c.relname, pg_get_viewdef(c.oid)::varchar, (CASE WHEN 'check_option=cascaded' = ANY (c.reloptions) THEN 'CASCADED'
+        "SELECT current_database()::name, n.nspname, c.relname,
+                (CASE WHEN pg_has_role(c.relowner, 'USAGE') THEN pg_get_viewdef(c.oid) END)::varchar, (CASE WHEN 'check_option=cascaded' = ANY (c.reloptions) THEN 'CASCADED'
                       WHEN 'check_option=local' = ANY (c.reloptions) THEN 'LOCAL' ELSE 'NONE' END)::varchar,
                 (CASE WHEN pg_relation_is_updatable(c.oid, false) & 20 = 20 THEN 'YES' ELSE 'NO' END)::varchar(3),
                 (CASE WHEN pg_relation_is_updatable(c.oid, false) & 8 = 8 THEN 'YES' ELSE 'NO' END)::varchar(3),
                 (CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 81 = 81) THEN 'YES' ELSE 'NO' END)::varchar(3),
                 (CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 73 = 73) THEN 'YES' ELSE 'NO' END)::varchar(3),
                 (CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 69 = 69) THEN 'YES' ELSE 'NO' END)::varchar(3)
-         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v'",
+         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE c.relkind = 'v'
+           AND (pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+                OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'))",
     ),
     (
         13102,
@@ -27,23 +31,29 @@ pub const VIEWS: &[(u32, &str, &str, &str)] = &[
                  WHEN 'r' THEN 'RESTRICT' ELSE 'NO ACTION' END)::varchar
          FROM pg_catalog.pg_constraint f
          JOIN pg_catalog.pg_namespace n ON n.oid = f.connamespace
+         JOIN pg_catalog.pg_class c ON c.oid = f.conrelid
          LEFT JOIN pg_catalog.pg_constraint u
            ON u.conrelid = f.confrelid AND u.conindid = f.conindid AND u.contype IN ('p', 'u')
          LEFT JOIN pg_catalog.pg_namespace un ON un.oid = u.connamespace
-         WHERE f.contype = 'f'",
+         WHERE f.contype = 'f'
+           AND (pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+                OR has_any_column_privilege(c.oid, 'INSERT, UPDATE, REFERENCES'))",
     ),
     (
         13103,
         "sequences",
         "sequence_catalog name, sequence_schema name, sequence_name name, data_type varchar, numeric_precision int4, numeric_precision_radix int4, numeric_scale int4, start_value varchar, minimum_value varchar, maximum_value varchar, increment varchar, cycle_option yes_or_no",
-        "SELECT current_database()::name, schemaname, sequencename, data_type::text::varchar,
-                CASE data_type::text WHEN 'smallint' THEN 16 WHEN 'integer' THEN 32 ELSE 64 END, 2, 0,
-                start_value::text::varchar, min_value::text::varchar, max_value::text::varchar,
-                increment_by::text::varchar, (CASE WHEN cycle THEN 'YES' ELSE 'NO' END)::varchar(3)
-         FROM pg_catalog.pg_sequences s
-         WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
-                           WHERE d.deptype = 'i' AND d.classid = 'pg_catalog.pg_class'::regclass
-                             AND d.objid = format('%I.%I', s.schemaname, s.sequencename)::regclass)",
+        "SELECT current_database()::name, n.nspname, c.relname, format_type(s.seqtypid, NULL)::varchar,
+                CASE format_type(s.seqtypid, NULL) WHEN 'smallint' THEN 16 WHEN 'integer' THEN 32 ELSE 64 END, 2, 0,
+                s.seqstart::text::varchar, s.seqmin::text::varchar, s.seqmax::text::varchar,
+                s.seqincrement::text::varchar, (CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END)::varchar(3)
+         FROM pg_catalog.pg_sequence s
+         JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE c.relkind = 'S'
+           AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
+                           WHERE d.deptype = 'i' AND d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid)
+           AND (pg_has_role(c.relowner, 'USAGE') OR has_sequence_privilege(c.oid, 'SELECT, UPDATE, USAGE'))",
     ),
     (
         13104,
@@ -59,7 +69,9 @@ pub const VIEWS: &[(u32, &str, &str, &str)] = &[
          FROM pg_catalog.pg_trigger t
          JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-         JOIN (VALUES (4, 'INSERT'), (8, 'DELETE'), (16, 'UPDATE')) e (bit, word) ON t.tgtype & e.bit <> 0",
+         JOIN (VALUES (4, 'INSERT'), (8, 'DELETE'), (16, 'UPDATE')) e (bit, word) ON t.tgtype & e.bit <> 0
+         WHERE pg_has_role(c.relowner, 'USAGE') OR has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+            OR has_any_column_privilege(c.oid, 'INSERT, UPDATE, REFERENCES')",
     ),
     (
         13105,
