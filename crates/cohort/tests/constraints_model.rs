@@ -162,11 +162,15 @@ fn is_same_failure(step: &Step, expected: &str, found: &str) -> bool {
     let fits_nothing = step.text.starts_with("alter table")
         && expected.contains("ERROR 42804: foreign key constraint")
         && found.contains("ERROR 42883: operator does not exist");
+    // A row that ALTER TABLE has written anew counts as new in PostgreSQL: its keys are checked though they did not change.
+    let is_pending =
+        step.text.starts_with("alter table") && expected.contains("has pending trigger events") && is_error(found);
     // Which of several rows comes first depends on the plan.
     let is_joined = step.text.starts_with("update ") && step.text.contains(" from ");
     has_no_field
         || comes_first
         || fits_nothing
+        || is_pending
         || is_joined && is_violation(expected) && without_detail(expected) == without_detail(found)
         || is_missing(expected) && is_missing(found)
         || step.text.starts_with("copy ") && is_error(expected) && is_error(found)
