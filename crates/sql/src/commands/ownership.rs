@@ -20,7 +20,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         Statement::CreateIndex(create) => {
             relation(ddl, &create.table)?;
             match ddl.find(&create.table)? {
-                Some(Found::Table(table)) => ddl.require_create_as(table.schema, ddl.owner()),
+                Some(Found::Table(table)) => ddl.require_create(table.schema),
                 _ => Ok(()),
             }
         }
@@ -51,7 +51,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
                 // A type keeps its owner's right to name it.
                 ObjectKind::Type | ObjectKind::Domain => Ok(()),
                 _ => match place_of(ddl, &rename.object)? {
-                    Some((schema, _)) => ddl.require_create_as(schema, ddl.owner()),
+                    Some((schema, _)) => ddl.require_create(schema),
                     None => Ok(()),
                 },
             }
