@@ -1,4 +1,4 @@
-//! Who may do what with which object.
+//! Privileges: what a role may do with an object.
 //!
 //! An object that nobody has granted anything on has no list of its own: its owner may do everything, and everybody what
 //! PostgreSQL lets everybody do with its kind (run functions, use types, connect, look into `public`). The first GRANT or
@@ -533,7 +533,7 @@ pub fn is_admin_of(catalog: &Catalog, role: Oid, group: Oid) -> bool {
     is_superuser(catalog, role) || role != group && member_roles(catalog, role).into_iter().any(has_option)
 }
 
-/// Stands for whoever runs the statement, where a view and not the statement names the object.
+/// Stands for the acting role, where a stored text and not the statement names the object: USAGE of its schema is not asked for.
 pub const BY_VIEW: Oid = Oid::INVALID;
 
 /// What a statement needs, to be checked each time it runs.

@@ -225,7 +225,7 @@ impl Binder<'_, '_> {
         let value = match self.earlier().and_then(|earlier| earlier.literal(location, read_as)) {
             Some(value) => value.clone(),
             None => {
-                let value = match self.text_is_foreign && types::text_io::is_reg_type(read_as.oid) {
+                let value = match self.is_of_stored_text() && types::text_io::is_reg_type(read_as.oid) {
                     // The rights of the role count when a text is stored, not when it is read.
                     true => types::reg_types::parse_reg(self.context.lookup, text, read_as.oid).map(Value::Oid),
                     false => types::input(self.context.eval, text, read_as),

@@ -413,15 +413,22 @@ impl<'c, 'a> Binder<'c, 'a> {
         }
     }
 
+    /// Whether what is being bound comes from the catalog. Its names were looked up when it was stored.
+    fn is_of_stored_text(&self) -> bool {
+        self.text_is_foreign || self.context.text_is_stored
+    }
+
     /// Notes what the statement does with a table, view, sequence or function; where it is noted.
     fn needs(&mut self, object: Oid, privileges: Privileges) -> usize {
         let columns = ColumnsUsed::default();
-        Access { object, privileges, checked_as: self.view_owner, columns }.add_to(&mut self.access)
+        // The acting role reads it, but a stored text has found it.
+        let checked_as = self.view_owner.or_else(|| self.is_of_stored_text().then_some(privileges::BY_VIEW));
+        Access { object, privileges, checked_as, columns }.add_to(&mut self.access)
     }
 
     /// Notes that the statement calls a function. The acting role needs EXECUTE, even where a view calls it.
     fn calls(&mut self, function: Oid) {
-        let is_stored = self.view_owner.is_some() || self.text_is_foreign;
+        let is_stored = self.view_owner.is_some() || self.is_of_stored_text();
         let checked_as = is_stored.then_some(privileges::BY_VIEW);
         let columns = ColumnsUsed::default();
         Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns }.add_to(&mut self.access);

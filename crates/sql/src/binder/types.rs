@@ -44,7 +44,7 @@ impl Binder<'_, '_> {
 
     fn plain_type(&mut self, name: &TypeName) -> Result<SqlType> {
         self.check_schema(name.schema.as_deref(), name.location)?;
-        if let Some(schema) = name.schema.as_deref().filter(|_| !self.text_is_foreign)
+        if let Some(schema) = name.schema.as_deref().filter(|_| !self.is_of_stored_text())
             && let Some(schema) = self.schema_named(schema)
             && !self.context.catalog.is_temporary(schema)
         {
