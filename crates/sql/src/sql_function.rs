@@ -73,7 +73,8 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
             let bound =
                 environment.with_context(&function.body, |context| binder::bind(statement, context, &mut parameters));
             let bound = bound.map_err(in_context)?;
-            state.require_schemas(bound.as_ref().map_or(&[], |bound| bound.access.as_slice()))?;
+            let access = bound.as_ref().map_or(&[][..], |bound| bound.access.as_slice());
+            state.require_schemas(access).map_err(in_context)?;
             Ok(bound)
         };
         let bound = bind(&tree.statement)?;

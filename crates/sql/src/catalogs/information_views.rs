@@ -50,7 +50,7 @@ pub const VIEWS: &[(u32, &str, &str, &str)] = &[
          FROM pg_catalog.pg_sequence s
          JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-         WHERE c.relkind = 'S'
+         WHERE c.relkind = 'S' AND NOT pg_is_other_temp_schema(n.oid)
            AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend d
                            WHERE d.deptype = 'i' AND d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid)
            AND (pg_has_role(c.relowner, 'USAGE') OR has_sequence_privilege(c.oid, 'SELECT, UPDATE, USAGE'))",

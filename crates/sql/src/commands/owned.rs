@@ -18,8 +18,12 @@ pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -
     // A role keeps what it is given by itself.
     for role in roles.into_iter().filter(|role| *role != new) {
         for oid in hold_owned(ddl, &[role], CHANGE_LOCK)? {
-            if matches!(ddl.catalog().object(oid), Some(Object::Schema(_))) {
-                ownership::require_create_in_database(ddl)?;
+            match ddl.catalog().object(oid) {
+                Some(Object::Schema(_)) => ownership::require_create_in_database(ddl)?,
+                Some(object @ (Object::Table(_) | Object::Sequence(_) | Object::Function(_))) => {
+                    ddl.require_create_by_superuser_or(object.schema(), new)?;
+                }
+                _ => {}
             }
             rename::set_owner(ddl, oid, new)?;
         }
@@ -95,7 +99,7 @@ fn hold_owned(ddl: &Ddl<'_>, roles: &[Oid], mode: LockMode) -> Result<Vec<Oid>> 
     }
 }
 
-/// What a role owns, the newest first; a table's own sequences go with it.
+/// What a role owns, the newest first, as PostgreSQL tells dependents; a table's own sequences go with it.
 fn owned_by(ddl: &Ddl<'_>, role: Oid) -> Vec<Oid> {
     let catalog = ddl.catalog();
     let is_own = |object: &&Object| {

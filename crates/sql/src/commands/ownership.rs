@@ -48,7 +48,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
             object(ddl, &rename.object)?;
             match rename.object.kind {
                 ObjectKind::Schema => require_create_in_database(ddl),
-                // A type keeps its owner's right to name it.
+                // To rename a type, its owner needs no right to create in the schema.
                 ObjectKind::Type | ObjectKind::Domain => Ok(()),
                 _ => match place_of(ddl, &rename.object)? {
                     Some((schema, _)) => ddl.require_create(schema),
@@ -75,7 +75,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         Statement::Comment { object: named, .. } => object_or_part(ddl, named),
         Statement::Drop(drop) => drop.objects.iter().try_for_each(|named| match place_of(ddl, named)? {
             Some((schema, _)) if owns_schema(ddl, schema) => Ok(()),
-            None if drop.if_exists && is_missing_trigger(ddl, named)? => Ok(()),
+            None if is_missing_trigger(ddl, named)? => Ok(()),
             _ => object_or_part(ddl, named),
         }),
         Statement::Reindex(reindex) => match &reindex.target {

@@ -1,4 +1,4 @@
-//! The rights that a definition asks for: USAGE and CREATE of schemas, USAGE of types.
+//! The rights that a definition asks for: CREATE in schemas, USAGE of types.
 
 use base::{Error, Oid, Result, sqlstate};
 use plan::privileges::{Kind, Privileges, Subject};
@@ -8,6 +8,11 @@ use schema::catalog::DATABASE_OID;
 use super::ddl::Ddl;
 
 impl Ddl<'_> {
+    /// As [`Ddl::require_create_as`]; a superuser may give the role what it could not make itself.
+    pub fn require_create_by_superuser_or(&self, schema: Oid, role: Oid) -> Result<()> {
+        if self.state.is_superuser() { Ok(()) } else { self.require_create_as(schema, role) }
+    }
+
     /// 42501 if nothing may be made in the schema.
     pub fn require_create(&self, schema: Oid) -> Result<()> {
         self.require_create_as(schema, self.owner())

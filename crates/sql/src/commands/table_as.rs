@@ -43,10 +43,16 @@ pub(super) fn create_from(
     let (schema, persistence) = match ddl.creation_schema(&into.table, into.persistence) {
         // Nothing is made, so the right to create is not needed.
         Err(error) if error.sqlstate() == sqlstate::INSUFFICIENT_PRIVILEGE && create.if_not_exists => {
-            match ddl.find(&into.table)? {
-                Some(Found::Table(table)) => (table.schema, table.persistence),
-                _ => return Err(error),
-            }
+            let found = ddl.find(&into.table)?.map(|found| match found {
+                Found::Table(table) => (table.schema, table.persistence),
+                Found::Index(index) => (index.schema, Persistence::Permanent),
+                Found::Sequence(sequence) => (sequence.schema, Persistence::Permanent),
+                Found::Composite(def) => (def.schema, Persistence::Permanent),
+                Found::System(_) => (Oid::INVALID, Persistence::Permanent),
+            });
+            let current = ddl.view().current_schema();
+            let is_there = |(schema, _): &(Oid, Persistence)| into.table.schema.is_some() || Some(*schema) == current;
+            found.filter(is_there).ok_or(error)?
         }
         place => place?,
     };
