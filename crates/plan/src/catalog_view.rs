@@ -14,7 +14,7 @@ use super::user_types::{self, composite_fields, composite_named};
 use super::{SystemCatalog, VirtualTable};
 use crate::privileges::{ActingRole, Privileges, Subject};
 
-/// What a view is given by the floors above it.
+/// Callbacks of a view into the floors above it.
 #[derive(Clone, Copy)]
 pub struct CatalogCallbacks {
     /// The tables that the server computes.
@@ -156,7 +156,7 @@ impl CatalogView {
     /// 3F000 if there is none, 42501 if the role may not.
     pub fn usable_schema(&self, name: &str) -> Result<Oid> {
         let schema = self.schema_named(name)?;
-        // What a stored text names was looked up when it was stored.
+        // Names in a stored text were checked when it was stored.
         if self.0.is_for_stored_text || self.0.may_look_into(schema) {
             return Ok(schema);
         }

@@ -1,4 +1,5 @@
-//! What the planner makes and the executor runs: a statement is a tree of [`Plan`] nodes over [`Expr`]s.
+//! Plans, and the data that binder, planner, executor and commands share: bound queries, privileges, types of users, the catalog with a
+//! search path. A statement is a tree of [`Plan`] nodes over [`Expr`]s; the planner makes it and the executor runs it.
 //!
 //! # Rows and slots
 //! Every node produces rows that are flat slices of [`Value`]; a column of the node's input is a **slot**, an

@@ -12,6 +12,7 @@ pub mod binder;
 pub mod catalogs;
 pub mod client;
 pub mod commands;
+mod deparse;
 pub mod executor;
 pub mod password;
 pub mod planner;

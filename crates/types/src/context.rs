@@ -213,7 +213,7 @@ pub trait CatalogLookup {
         true
     }
 
-    /// Passes unless `schema` is there and names may not be looked up in it.
+    /// Refuses a schema that the role may not look into. One that does not exist passes.
     ///
     /// # Errors
     /// 42501

@@ -16,7 +16,7 @@ use types::{
 
 use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
 use super::{Equal, relations};
-use crate::commands::deparse::stored_value;
+use crate::commands::definitions::stored_value;
 use crate::executor::Run;
 
 /// The tables of `information_schema` that are no views.

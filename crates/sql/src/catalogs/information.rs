@@ -16,7 +16,7 @@ use super::information_types::{collation, domain_is_not_null, interval_fields};
 use super::relations::{self, constraints, index_places, role_name};
 use super::rows::{NULL, row, yes_or_no};
 use super::{Equal, objects};
-use crate::commands::deparse::{StoredAs, stored_expression};
+use crate::commands::definitions::{StoredAs, stored_expression};
 use crate::executor::Run;
 
 /// `tables`

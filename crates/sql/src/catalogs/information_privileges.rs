@@ -46,7 +46,7 @@ pub(super) fn is_accessible(run: &Run<'_, '_>, table: &TableDef) -> bool {
         })
 }
 
-/// As [`is_accessible`], where the right to read alone is not enough.
+/// Whether the acting role owns a table, or may do more than read it or one of its columns.
 pub(super) fn is_changeable(run: &Run<'_, '_>, table: &TableDef) -> bool {
     let role = run.state.acting_role();
     let catalog = run.catalog.catalog();

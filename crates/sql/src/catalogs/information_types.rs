@@ -12,7 +12,7 @@ use super::information::{Measures, data_type, measures, type_identity};
 use super::information_privileges::{column_is_accessible, is_usable};
 use super::relations::tables;
 use super::rows::{NULL, row, yes_or_no};
-use crate::commands::deparse::stored_value;
+use crate::commands::definitions::stored_value;
 use crate::executor::Run;
 
 /// The collation `"C"`, which names have.

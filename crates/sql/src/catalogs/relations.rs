@@ -521,7 +521,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
 
 /// The names and types of an index's own columns.
 fn index_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef) -> Result<Vec<(String, SqlType)>> {
-    let names = crate::commands::names::stored_index_columns(table, &index.keys)?;
+    let names = crate::planner::names::stored_index_columns(table, &index.keys)?;
     let column_type = |place: usize| SqlType::with_typmod(table.columns[place].type_oid, table.columns[place].typmod);
     let mut columns = Vec::with_capacity(names.len() + index.included.len());
     for (key, name) in index.keys.iter().zip(names) {

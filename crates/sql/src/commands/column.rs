@@ -9,10 +9,10 @@ use syntax::tree::{self, ColumnDefinition, Constraint, ConstraintAttribute, Cons
 use types::{SqlType, TypeKind, Value, Volatility, oids};
 
 use super::ddl::Ddl;
-use super::deparse::{NoNames, TableNames};
 use super::index::is_system_column;
 use super::{properties, sequence};
 use crate::binder::{DefinitionUse, expression_columns, has_whole_row};
+use crate::deparse::{NoNames, TableNames};
 
 /// A column, and what its definition asks for beyond its descriptor.
 pub(super) struct NewColumn {

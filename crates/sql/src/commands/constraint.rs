@@ -14,10 +14,11 @@ use syntax::tree::{self, Constraint, ForeignKey, Name};
 use types::{SqlType, oids};
 
 use super::ddl::{Ddl, Found, system_refusal, without_position};
-use super::deparse::TableNames;
-use super::{names, temporary, validate};
+use super::{temporary, validate};
 use crate::binder::{DefinitionUse, has_whole_row, named_columns};
+use crate::deparse::TableNames;
 use crate::executor::check_existing_rows;
+use crate::planner::names;
 
 /// 42710 if the table has a constraint of this name, or a constraint trigger.
 pub(super) fn require_free_name(table: &TableDef, name: &str) -> Result<()> {

@@ -24,8 +24,9 @@ use super::ddl::{Ddl, Found};
 use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::stored_expression::{Place, for_each_of_table};
-use super::{constraint, index, names};
+use super::{constraint, index};
 use crate::binder::has_whole_row;
+use crate::planner::names;
 use crate::session::UtilityOutput;
 
 /// CREATE TABLE.

@@ -18,10 +18,10 @@ use syntax::parser::character_position;
 use syntax::tree::{self, Location, Name, QualifiedName, RoleName, Statement, TablePersistence, TypeName};
 use types::{CatalogLookup, SqlType, Volatility};
 
-use super::deparse::{Deparser, Names, Qualify};
 use super::dependencies::hold_named_in;
 use crate::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
 use crate::client::{Client, Severity};
+use crate::deparse::{Deparser, Names, Qualify};
 use crate::executor::{Locals, Run};
 use crate::planner::{Inlining, volatility};
 use crate::session::planning::Environment;
@@ -84,7 +84,7 @@ impl<'a> Ddl<'a> {
     /// Makes an object.
     pub fn create<T: Into<Object>>(&self, object: T) -> Result<()> {
         let object = object.into();
-        // A statement that makes one of these beside something else has not asked yet.
+        // ALTER TABLE makes these without having asked.
         if matches!(object, Object::Index(_) | Object::Sequence(_)) {
             self.require_create(object.schema())?;
         }
@@ -632,7 +632,8 @@ impl<'a> Ddl<'a> {
     /// # Errors
     /// 42501 without USAGE of the schema
     pub fn find(&self, name: &QualifiedName) -> Result<Option<Found>> {
-        if let Some(schema) = name.schema.as_deref().filter(|schema| *schema != "pg_temp") {
+        self.check_database(name)?;
+        if let Some(schema) = &name.schema {
             self.view().require_usage(schema)?;
         }
         self.find_in_all(name)

@@ -14,12 +14,12 @@ use syntax::tree::{
 use types::{CallTypes, SqlType, TypeKind, Value, oids};
 
 use super::ddl::{CHANGE_LOCK, Ddl, without_position};
-use super::deparse::NoNames;
 use super::dependencies::signature;
 use super::drop::{hold_function, input_types};
 use super::overloads::Callers;
 use super::variables;
 use crate::binder::{DefinitionUse, Parameters, procedure_call};
+use crate::deparse::NoNames;
 use crate::executor::{evaluate, run_pending_checks};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};

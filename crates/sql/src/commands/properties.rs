@@ -155,7 +155,7 @@ pub(super) fn set_statistics(ddl: &mut Ddl<'_>, oid: Oid, column: &str, number: 
 /// The place of an index's key whose statistics can be set.
 fn index_column(ddl: &Ddl<'_>, index: &IndexDef, column: &str, number: i32) -> Result<usize> {
     let table = ddl.table(index.table)?;
-    let mut names = super::names::stored_index_columns(&table, &index.keys)?;
+    let mut names = crate::planner::names::stored_index_columns(&table, &index.keys)?;
     names.extend(index.included.iter().map(|place| table.columns[*place].name.clone()));
     let place = if number > 0 {
         let place = number as usize - 1;

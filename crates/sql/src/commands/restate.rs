@@ -11,13 +11,13 @@ use schema::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, 
 use types::SqlType;
 
 use super::ddl::{CHANGE_LOCK, Ddl};
-use super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::dependencies::{Node, Renaming, describe};
 use super::reshape::{Reshaping, Stored};
 use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_each_wanted};
 use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
+use crate::deparse::{Deparser, NoNames, Qualify, TableNames};
 
 /// Bound expressions and queries whose texts will be written again.
 pub(super) struct Restatement {

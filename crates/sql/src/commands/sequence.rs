@@ -9,7 +9,7 @@ use syntax::tree::{
 use types::oids;
 
 use super::ddl::{Ddl, Found, no_column};
-use super::names;
+use crate::planner::names;
 use crate::session::UtilityOutput;
 
 /// What the options of a sequence say beyond its descriptor.

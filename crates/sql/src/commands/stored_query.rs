@@ -17,13 +17,13 @@ use syntax::tree::{Location, Name, QualifiedName, Query, Statement, TableReferen
 use types::SqlType;
 
 use super::ddl::{CHANGE_LOCK, Ddl, Found};
-use super::deparse::{
-    Catalogs, Deparser, KnownLiteral, NoNames, Qualify, QueryNames, TableText, dotted, query_text, visit_names,
-    written_type,
-};
 use super::dependencies::{Named, Renaming};
 use super::reshape::{Reshaping, Stored};
 use crate::binder::{self, Parameters, Resolved};
+use crate::deparse::{
+    Catalogs, Deparser, KnownLiteral, NoNames, Qualify, QueryNames, TableText, dotted, query_text, visit_names,
+    written_type,
+};
 use crate::session::planning::Environment;
 
 /// A query with what its names stand for.

@@ -18,9 +18,10 @@ use types::reg_types::quote_identifier;
 use types::{SqlType, oids};
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
-use super::deparse::{Deparser, Names, Qualify, as_read_now};
 use super::dependencies::relation;
 use crate::binder::{is_whole_row, trigger_condition};
+use crate::commands::definitions::as_read_now;
+use crate::deparse::{Deparser, Names, Qualify};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
 

@@ -16,15 +16,15 @@ use syntax::tree::{
 use types::{CatalogLookup, Category, SqlType, Value, builtin_type_named};
 
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
-use super::deparse::{Names, NoNames};
 use super::dependencies::{Renaming, WantedUses, uses_of_expressions};
-use super::names::type_constraint_name;
 use super::properties;
 use super::reshape::storing_column;
 use super::restate::naming;
 use crate::binder::DefinitionUse;
+use crate::deparse::{Names, NoNames};
 use crate::executor::evaluate;
 use crate::planner::domain;
+use crate::planner::names::type_constraint_name;
 use crate::session::UtilityOutput;
 
 /// Between the positions of two labels of a new enum: so many times a half can be found for one between them.

@@ -14,7 +14,7 @@ use types::{SqlType, StorageKind, Value};
 use super::evaluate::evaluate;
 use super::scan::key_kind;
 use super::{Run, evaluate::is_true};
-use crate::commands::deparse::index_column;
+use crate::commands::definitions::index_column;
 
 /// Makes the keys of one table's rows during one statement.
 pub struct TableKeys<'k, 'a, 'p> {

@@ -249,7 +249,7 @@ impl KnownDomain {
 
 /// Domains kept by a thread.
 const DOMAINS_MAX: usize = 1024;
-/// Under so many search paths a domain is kept at once.
+/// The number of search paths for which a thread keeps a domain.
 const PATHS_MAX: usize = 8;
 
 thread_local! {

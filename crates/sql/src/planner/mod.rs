@@ -28,6 +28,7 @@ mod inline;
 mod join;
 mod leakproof;
 mod lower;
+pub mod names;
 mod needed;
 mod negate;
 mod query;

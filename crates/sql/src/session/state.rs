@@ -27,7 +27,7 @@ use super::tcp::TcpTimes;
 use crate::client::{Client, Severity};
 use crate::executor::PendingCheck;
 
-/// What views of the catalog are given by the floors above them.
+/// The callbacks of views of the catalog.
 const CALLBACKS: CatalogCallbacks =
     CatalogCallbacks { system: crate::catalogs::system, check_domain: crate::planner::domain::check_constant };
 

@@ -12,7 +12,6 @@ use types::{SqlType, numeric, oids};
 
 use super::super::composite::refuse_member_of_itself;
 use super::super::ddl::{Ddl, without_position};
-use super::super::deparse::{Deparser, NoNames, Qualify, TableNames};
 use super::super::dependencies::{Node, stored_columns, views_reading};
 use super::super::reshape::refuse_stored_rows;
 use super::super::restate::Readers;
@@ -20,6 +19,7 @@ use super::super::rewrite::rewrite;
 use super::super::{column, constraint, index, properties, sequence};
 use super::place_of;
 use crate::binder::{DefinitionUse, expression_columns};
+use crate::deparse::{Deparser, NoNames, Qualify, TableNames};
 use crate::executor::evaluate;
 
 /// Gives a column another type; rows are written again unless their bytes stay what they are.

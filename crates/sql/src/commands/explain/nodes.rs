@@ -19,7 +19,7 @@ use types::reg_types::quote_identifier;
 use types::{SqlType, Value, oids};
 
 use super::{Format, Options};
-use crate::commands::deparse::{Deparser, Qualify, sort_suffix};
+use crate::deparse::{Deparser, Qualify, sort_suffix};
 use crate::executor::{Measured, Measurements};
 use crate::session::SessionState;
 

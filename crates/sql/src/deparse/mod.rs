@@ -11,21 +11,17 @@
 
 mod bound;
 mod call;
-mod definition;
 mod expr;
 mod from;
 mod naming;
 mod query;
 mod tree_expr;
 
-pub use definition::{
-    StoredAs, as_read_now, check_clause, constraint_definition, domain_check_clause, index_column, index_definition,
-    stored_expression, stored_value, view_definition,
-};
+pub(crate) use bound::Bound;
 pub use expr::{Deparser, Names, NoNames, Qualify, TableNames, sort_suffix};
-pub(super) use naming::Catalogs;
+pub(crate) use naming::Catalogs;
 pub use query::{KnownLiteral, QueryNames, TableText, visit_names};
-pub(super) use query::{dotted, query_text, written_type};
+pub(crate) use query::{dotted, query_text, written, written_type};
 
 /// `text` as PostgreSQL writes constants within expressions: backslashes stand as they are.
 fn plain_literal(text: &str) -> String {
