@@ -295,3 +295,18 @@ select table_schema, table_name, column_name from information_schema.columns whe
 select schema_name from information_schema.schemata where schema_name !~ '^pg_toast|^pg_temp' order by 1
 create table s.u (like typed)
 create temp table u (like typed including all)
+select nope from hid.x
+select a + true from hid.x
+select * from hid.x where 'x'
+select hid.f('x', 'y')
+call hid.f(1)
+insert into hid.x values (1, 2, 3, 4, 5)
+insert into hid.x values (1) on conflict (b) do nothing
+update hid.x set nope = 1
+delete from hid.x where nope = 1
+create temp view w as select nope from hid.x
+create function s.fn(a hid.x.a%type) returns int language sql as 'select 1'
+create function s.fn(a hid.ct.x%type) returns int language sql as 'select 1'
+copy (select nope from hid.x) to stdout
+select hid.x.a from t
+reassign owned by owner to grantee

@@ -57,15 +57,25 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// 3F000 if a schema is named that doesn't exist.
+    /// 3F000 if a schema is named that doesn't exist, 42501 if the statement names one that the role may not look into.
     pub(super) fn check_schema(&self, schema: Option<&str>, location: Location) -> Result<()> {
-        match schema {
-            Some(name) if self.schema_named(name).is_none() => {
+        let Some(name) = schema else { return Ok(()) };
+        match self.schema_named(name) {
+            Some(oid) => self.require_usage(oid, name, location),
+            None => {
                 let message = format!("schema \"{name}\" does not exist");
                 Err(self.error(sqlstate::INVALID_SCHEMA_NAME, message, location))
             }
-            _ => Ok(()),
         }
+    }
+
+    /// 42501 if the statement itself names a schema that the role may not look into.
+    fn require_usage(&self, schema: Oid, name: &str, location: Location) -> Result<()> {
+        if self.is_of_stored_text() || self.context.lookup.may_look_into(schema) {
+            return Ok(());
+        }
+        let message = format!("permission denied for schema {name}");
+        Err(self.error(sqlstate::INSUFFICIENT_PRIVILEGE, message, location))
     }
 
     /// What a table's name stands for.
@@ -77,13 +87,11 @@ impl Binder<'_, '_> {
     ) -> Result<Option<FoundRelation>> {
         match schema {
             // As PostgreSQL: a table in a schema that doesn't exist is a table that doesn't exist.
-            Some(schema) => match self.schema_named(schema).map(|oid| (oid, self.relation_in(oid, name))) {
-                // Whether what is there may be read is asked when the statement runs, of a view's tables for its owner.
-                Some((oid, None)) if !self.context.lookup.may_look_into(oid) => {
-                    let message = format!("permission denied for schema {schema}");
-                    Err(self.error(sqlstate::INSUFFICIENT_PRIVILEGE, message, location))
+            Some(schema) => match self.schema_named(schema) {
+                Some(oid) => {
+                    self.require_usage(oid, schema, location)?;
+                    Ok(self.relation_in(oid, name))
                 }
-                Some((_, found)) => Ok(found),
                 None => Ok(None),
             },
             None => Ok(self.context.search_path.iter().find_map(|schema| self.relation_in(*schema, name))),

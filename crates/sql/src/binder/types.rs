@@ -7,6 +7,7 @@ use types::SqlType;
 
 use super::Binder;
 use super::scope::JoinWithDots;
+use super::table::FoundRelation;
 
 impl Binder<'_, '_> {
     /// The type that a name stands for: 42704 if there is none.
@@ -105,12 +106,23 @@ impl Binder<'_, '_> {
             return Err(self.error(sqlstate::SYNTAX_ERROR, message, name.location));
         };
         let found = self.relation_named(schema.last(), table, name.location)?;
-        let column_type = found.and_then(|found| found.column_type(column));
+        let column_type = match found {
+            Some(FoundRelation::Composite(_)) => self.field_type(schema.last(), table, column),
+            found => found.and_then(|found| found.column_type(column)),
+        };
         column_type.ok_or_else(|| {
             let table = parts[..parts.len() - 1].join_with_dots();
             let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
             self.error(sqlstate::UNDEFINED_COLUMN, message, name.location)
         })
+    }
+
+    /// The type of a composite type's field.
+    fn field_type(&self, schema: Option<&Name>, type_name: &Name, field: &Name) -> Option<SqlType> {
+        let lookup = self.context.lookup;
+        let oid = types::type_named(lookup, schema.map(|schema| &**schema), type_name)?;
+        let shape = types::composite_shape(lookup, oid)?;
+        shape.fields.iter().find(|(name, _)| *field == **name).map(|(_, sql_type)| *sql_type)
     }
 
     /// The type's name in messages.
