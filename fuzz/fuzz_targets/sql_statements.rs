@@ -20,7 +20,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use sql::client::{Client, Formats, OutgoingRow, Severity};
-use sql::session::{ConnectRequest, Instance, SqlSession};
+use sql::session::{BindInput, ConnectRequest, Instance, SqlSession};
 
 /// Inputs that one database serves.
 const INPUTS_PER_DATABASE: u32 = 3_000;
@@ -134,9 +134,7 @@ fn connect(instance: &Arc<Instance>, user: &str) -> SqlSession {
         user: user.into(),
         database: "postgres".into(),
         settings: vec![("search_path".into(), "fuzz".into()), ("lock_timeout".into(), "1s".into())],
-        peer: None,
-        local: None,
-        encryption: None,
+        ..ConnectRequest::default()
     };
     instance.connect(request).expect("the role may connect")
 }
@@ -149,7 +147,14 @@ fn run(session: &mut SqlSession, statement: &str) -> Result<()> {
     }
     session.parse("", statement, &[], client)?;
     session.describe_statement("", client)?;
-    session.bind("", "", &Formats::default(), &[], Formats::default())?;
+    let input = BindInput {
+        parameter_formats: Default::default(),
+        parameter_count: 0,
+        parameters: &[],
+        result_formats: Ok(Formats::default()),
+    };
+    let prepared = session.prepared("")?;
+    session.bind("", prepared, input, client)?;
     session.describe_portal("", client)?;
     session.execute("", 3, client)?;
     session.execute("", 0, client)?;

@@ -13,6 +13,6 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     if let Ok(value) = StorageKind::of(&BuiltinCatalog, oid).read(Datum::Bytes(rest)) {
-        output_string(&value, oid, &FormatSettings::default(), &BuiltinCatalog);
+        let _ = output_string(&value, oid, &FormatSettings::default(), &BuiltinCatalog);
     }
 });
