@@ -195,7 +195,7 @@ impl RowLockMode {
     }
 }
 
-/// What to do when the lock is held by somebody else.
+/// The behaviour of a request when somebody else holds the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WaitPolicy {
     /// Wait for it.

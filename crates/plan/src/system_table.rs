@@ -7,7 +7,7 @@ use schema::catalog::SequenceDef;
 use syntax::tree::Name;
 use types::SqlType;
 
-/// What the binder needs to know of a table computed by the server.
+/// A table that the server computes, as the binder knows it.
 #[derive(Debug, Clone)]
 pub struct VirtualTable {
     /// Its oid, PostgreSQL's where PostgreSQL has the table.

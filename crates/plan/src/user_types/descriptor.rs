@@ -9,7 +9,7 @@ use schema::catalog::{Catalog, CustomDef, Object, class};
 use serde::{Deserialize, Serialize};
 use types::SqlType;
 
-/// What a type's descriptor holds.
+/// The contents of a type's descriptor.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum TypeBody {
     /// CREATE TYPE ... AS ENUM

@@ -23,7 +23,7 @@ pub use descriptor::{
 
 /// A type with what only the catalogs want to know of it.
 pub struct Described {
-    /// What resolution and input know.
+    /// The part that resolution and input use.
     pub user_type: Arc<UserType>,
     /// Its schema.
     pub schema: Oid,
@@ -39,7 +39,7 @@ pub struct Described {
     pub collation: Option<Oid>,
 }
 
-/// What a type was made of; the cache is good as long as it is the same.
+/// The descriptor that a type was made from. The cache is good as long as it is the same.
 #[derive(Clone)]
 enum Source {
     Table(Arc<TableDef>),

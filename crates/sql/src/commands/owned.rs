@@ -99,7 +99,7 @@ fn hold_owned(ddl: &Ddl<'_>, roles: &[Oid], mode: LockMode) -> Result<Vec<Oid>> 
     }
 }
 
-/// What a role owns, the newest first, as PostgreSQL tells dependents; a table's own sequences go with it.
+/// The objects that a role owns, the newest first, as PostgreSQL tells dependents. A table's own sequences go with it.
 fn owned_by(ddl: &Ddl<'_>, role: Oid) -> Vec<Oid> {
     let catalog = ddl.catalog();
     let is_own = |object: &&Object| {

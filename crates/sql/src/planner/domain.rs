@@ -134,7 +134,7 @@ fn about(view: &CatalogView, domain: Oid, constraint: Option<&String>, mut error
 /// `text`.
 ///
 /// # Errors
-/// Whatever binding raises.
+/// Those of binding.
 pub fn bind_check(
     view: &CatalogView,
     text: &str,
@@ -148,7 +148,7 @@ pub fn bind_check(
     })
 }
 
-/// What checks of domains are computed with: the catalog, and nothing of a session.
+/// The context in which checks of domains are computed: the catalog, and nothing of a session.
 struct CheckContext<'v> {
     plain: PlainContext,
     view: &'v CatalogView,
@@ -222,7 +222,7 @@ pub fn refuse_subqueries(check: &Expr) -> Result<()> {
     Ok(())
 }
 
-/// What is checked of a domain's values, ready to be computed.
+/// The constraints of a domain, ready to be computed.
 struct BoundDomain {
     base: SqlType,
     not_null: bool,

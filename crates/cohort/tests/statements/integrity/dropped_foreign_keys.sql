@@ -38,7 +38,7 @@ delete from t0 where id = 3;
 drop table t1 cascade;
 commit;
 select * from t0;
--- What a failed statement noted of its keys is forgotten with it.
+-- A failed statement leaves no notes of its keys.
 create table keyed (id int primary key, a int, b int);
 alter table keyed add constraint later unique (a) deferrable initially deferred;
 insert into keyed (id, a, b) values (2, 5, 0), (4, 2, 4);

@@ -1,4 +1,4 @@
--- What a stored text names was found when it was stored. It works on for a role that may no longer look into the schema.
+-- The names in a stored text were looked up when it was stored. The text works on for a role that may no longer look into their schema.
 create role na; create schema n1; create schema n2; grant usage, create on schema n1, n2 to na;
 set role na;
 create table n1.t (a int, b text);
