@@ -310,3 +310,6 @@ create function s.fn(a hid.ct.x%type) returns int language sql as 'select 1'
 copy (select nope from hid.x) to stdout
 select hid.x.a from t
 reassign owned by owner to grantee
+reindex schema land
+reindex schema shut
+reindex schema nope

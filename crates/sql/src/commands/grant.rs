@@ -446,9 +446,17 @@ pub(super) fn store(ddl: &Ddl<'_>, subject: Oid, acl: &Acl) -> Result<()> {
     }
 }
 
-/// Takes back all that a role has of an object and its columns, and what it has given.
-pub(super) fn forget_role(ddl: &Ddl<'_>, subject: Oid, role: Oid) -> Result<()> {
+/// Takes back all that a role has of an object and its columns, and what it has given. A role that neither owns the object nor has a grant
+/// option takes nothing back, and is warned.
+pub(super) fn forget_role(ddl: &mut Ddl<'_>, subject: Oid, role: Oid) -> Result<()> {
     ddl.hold(subject, CHANGE_LOCK)?;
+    let catalog = ddl.catalog();
+    let found = Subject::find(&catalog, subject).filter(|_| !ddl.state.is_superuser());
+    if let Some(found) = found.filter(|found| found.grantable_by(&catalog, ddl.owner()).is_empty()) {
+        let message = format!("no privileges could be revoked for \"{}\"", found.name());
+        ddl.tell(Severity::Warning, &Error::new(sqlstate::WARNING_PRIVILEGE_NOT_REVOKED, message));
+        return Ok(());
+    }
     let before = ColumnAcls::stored(&ddl.catalog(), subject);
     let mut lists = before.clone();
     for acl in lists.0.values_mut() {

@@ -1,6 +1,6 @@
-//! The roles that may change or drop an object: its owner, members of its owner, superusers. The owner of its schema may drop it.
+//! The roles that may change or drop an object: its owner, members of its owner, superusers. The owner of an object's schema may drop it, too.
 //!
-//! Asked before the statement does anything. What the statement names and is not there is left to the statement, which has
+//! Asked before the statement does anything. An object that does not exist is left to the statement, which has
 //! the words for it.
 
 use base::{Error, Oid, Result, sqlstate};
@@ -11,7 +11,7 @@ use syntax::tree::{AlterTableAction, ObjectKind, ObjectName, QualifiedName, Rein
 use super::ddl::{Ddl, Found};
 use super::drop::find_function;
 
-/// 42501 if whoever runs the statement doesn't own what it changes.
+/// 42501 if the role that runs the statement does not own what it changes.
 pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
     if ddl.state.is_superuser() {
         return Ok(());
@@ -80,6 +80,11 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         }),
         Statement::Reindex(reindex) => match &reindex.target {
             ReindexTarget::Table(name) | ReindexTarget::Index(name) => relation(ddl, name),
+            // The tables in it need not be the role's.
+            ReindexTarget::Schema(name) => match ddl.view().schema_named(name) {
+                Ok(oid) => require_owner_as(ddl, oid, format!("schema {name}")),
+                Err(_) => Ok(()),
+            },
             _ => superuser_only("reindex"),
         },
         Statement::AlterFunction(alter) => {

@@ -1,0 +1,20 @@
+-- DROP OWNED takes back what the role that runs it may revoke, and no grants of others.
+set client_min_messages = error;
+create role drp;
+create role giver;
+create schema q2;
+grant usage on schema q2 to drp;
+create table q2.t (a int);
+grant select on q2.t to drp;
+create table q2.g (a int);
+grant select on q2.g to giver with grant option;
+set role drp;
+drop owned by drp;
+reset role;
+select has_schema_privilege('drp', 'q2', 'usage'), has_table_privilege('drp', 'q2.t', 'select');
+drop role drp;
+drop owned by drp;
+select has_schema_privilege('drp', 'q2', 'usage'), has_table_privilege('drp', 'q2.t', 'select');
+drop role drp;
+drop owned by giver;
+drop role giver;
