@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
 use plan::user_types::composite_fields;
-use types::{CatalogLookup, RecordShape};
+use types::{CatalogLookup, RecordShape, oids};
 
 use super::compile::kind_of;
 use super::parse::{Parser, folded};
@@ -85,7 +85,10 @@ impl Parser<'_> {
             Some(Err(composite)) => {
                 composite_fields(composite).map(|fields| Arc::new(RecordShape { type_oid: composite.oid, fields }))
             }
-            _ => None,
+            _ => self.catalog.system_table(schema, name).map(|table| {
+                let fields = table.columns.iter().map(|column| (column.name.to_string(), column.sql_type));
+                Arc::new(RecordShape { type_oid: oids::RECORD, fields: fields.collect() })
+            }),
         };
         found.ok_or_else(|| {
             let message = format!("relation \"{}\" does not exist", parts.join("."));

@@ -8,3 +8,5 @@ do $$ declare p shown%rowtype; q shown.b%type; begin p.b := 'w'; q := p.b; raise
 do $$ declare q nope%rowtype; begin end $$;
 alter type pair add attribute c int;
 do $$ declare p pair%rowtype; begin p.c := 3; raise notice '%', p; end $$;
+do $$ declare r pg_namespace%rowtype; q pg_namespace.nspname%type; begin select * into r from pg_namespace where nspname = 'pg_catalog'; q := r.nspname; raise notice '%', q; end $$;
+do $$ declare r information_schema.schemata%rowtype; begin r.schema_name := 'x'; raise notice '%', r.schema_name; end $$;
