@@ -91,7 +91,7 @@ impl<'a> Ddl<'a> {
         self.create_again(object)
     }
 
-    /// As [`Ddl::create`], of what was there before the statement: the right to create is not asked for.
+    /// As [`Ddl::create`], for an object that is only made anew: no right is needed.
     pub fn create_again<T: Into<Object>>(&self, object: T) -> Result<()> {
         self.state.changed_catalog.set(true);
         let object = object.into();

@@ -46,7 +46,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::session(ANYBODY, 1936, "pg_stat_get_backend_idset", &[], INT4).returning_set(),
     // In `information_schema`.
     FunctionDef::set(9104, "_pg_expandarray", &[ANYARRAY], RECORD, expand_array).columns(&[("x", ANYELEMENT), ("n", INT4)]),
-    // What PostgreSQL has as extensions: a relation into the cache.
+    // Extensions in PostgreSQL: a relation into the cache.
     FunctionDef::session(ANYBODY, 9101, "pg_prewarm", &[REGCLASS], INT8).volatile(),
     FunctionDef::session(ANYBODY, 9102, "pg_prewarm", &[REGCLASS, TEXT], INT8).volatile(),
     FunctionDef::session(ANYBODY, 9103, "pgfadvise_willneed", &[REGCLASS], RECORD).volatile().returning_set().columns(ADVICE),

@@ -773,7 +773,7 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                     ddl.table(table)?.constraints.iter().any(|other| {
                         other.oid == constraint && matches!(other.kind, ConstraintKind::ForeignKey { .. })
                     });
-                // Checks of a foreign key that wait for the transaction's end are forgotten with it, as its triggers are in PostgreSQL.
+                // Deferred checks of a foreign key do not keep it: they are dropped with it.
                 lock_unused(ddl, table, if is_foreign_key { "DROP TRIGGER" } else { "ALTER TABLE" })?;
                 let mut def = (*ddl.table(table)?).clone();
                 def.constraints.retain(|other| other.oid != constraint);

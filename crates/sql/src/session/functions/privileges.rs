@@ -1,6 +1,6 @@
 //! `has_table_privilege` and its kin.
 //!
-//! What [`plan::privileges`] says, for a user of one's choice.
+//! The answers of [`plan::privileges`], for a user of one's choice.
 
 use base::{Error, Oid, Result, sqlstate};
 use plan::privileges::{
