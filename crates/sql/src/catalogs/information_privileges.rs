@@ -38,23 +38,19 @@ pub const VIEWS: &[(u32, &str, &str, &str)] = &[
 
 /// Whether the acting role owns a table, or may do something with it or with one of its columns.
 pub(super) fn is_accessible(run: &Run<'_, '_>, table: &TableDef) -> bool {
-    let role = run.state.acting_role();
-    let catalog = run.catalog.catalog();
-    role.is_superuser
-        || Subject::find(catalog, table.oid).is_some_and(|subject| {
-            subject.is_owned_by(catalog, role.oid) || subject.has_any_column(catalog, role.oid, Kind::Relation.all())
-        })
+    is_owned_or_granted(run, table, Kind::Relation.all())
 }
 
 /// Whether the acting role owns a table, or may do more than read it or one of its columns.
 pub(super) fn is_changeable(run: &Run<'_, '_>, table: &TableDef) -> bool {
-    let role = run.state.acting_role();
-    let catalog = run.catalog.catalog();
-    let changes = Kind::Relation.all() & !Privileges::SELECT;
-    role.is_superuser
-        || Subject::find(catalog, table.oid).is_some_and(|subject| {
-            subject.is_owned_by(catalog, role.oid) || subject.has_any_column(catalog, role.oid, changes)
-        })
+    is_owned_or_granted(run, table, Kind::Relation.all() & !Privileges::SELECT)
+}
+
+/// Whether the acting role owns a table, or has one of these privileges on it or on one of its columns.
+fn is_owned_or_granted(run: &Run<'_, '_>, table: &TableDef, any_of: Privileges) -> bool {
+    let (catalog, role) = (run.catalog.catalog(), run.state.acting_role().oid);
+    Subject::find(catalog, table.oid)
+        .is_some_and(|subject| subject.is_owned_by(catalog, role) || subject.has_any_column(catalog, role, any_of))
 }
 
 /// Whether the acting role owns a schema, or may look into it or create in it. All roles may look into those of the system.

@@ -654,11 +654,6 @@ impl<'a> Ddl<'a> {
             },
             schema => schema,
         };
-        if let Some(schema) = schema
-            && view.schema_named(schema).is_err()
-        {
-            return Ok(None);
-        }
         Ok(match view.relation_or_type(schema, &name.name) {
             Some(Ok(found)) => Some(Found::of(found)),
             Some(Err(composite)) => Some(Found::Composite(Arc::clone(composite))),
