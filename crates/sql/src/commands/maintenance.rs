@@ -396,7 +396,10 @@ fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<E
         let table = Arc::clone(&tables[at]);
         at += 1;
         let catalog = state.engine_catalog();
-        for referring in catalog.tables_referencing(table.oid) {
+        let mut referring: Vec<&Arc<TableDef>> = catalog.tables_referencing(table.oid).collect();
+        // The oldest is told of first.
+        referring.sort_by_key(|table| table.oid);
+        for referring in referring {
             if tables.iter().any(|known| known.oid == referring.oid) {
                 continue;
             }

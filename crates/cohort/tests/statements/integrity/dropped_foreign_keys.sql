@@ -47,3 +47,10 @@ begin;
 insert into keyed (id, b) values (11, 4);
 alter table keyed add constraint other unique (id) deferrable initially deferred;
 rollback;
+-- The oldest table that refers to it is told of, whichever was changed last.
+create table pointed (id int primary key);
+create table first_pointing (a int references pointed);
+create table second_pointing (a int references pointed);
+alter table first_pointing add b int;
+truncate pointed;
+truncate pointed cascade;
