@@ -379,7 +379,7 @@ impl<'a> Reader<'a> {
     fn record(&mut self) -> Result<RecordValue> {
         let type_oid = Oid(self.u32()?);
         let count = self.count()?;
-        let mut shape = RecordShape { type_oid, fields: Vec::with_capacity(count) };
+        let mut shape = RecordShape { type_oid, fields: Vec::with_capacity(count), attributes: Vec::new() };
         let mut fields = Vec::with_capacity(count);
         for index in 0..count {
             let ty = SqlType { oid: Oid(self.u32()?), typmod: self.i32()? };

@@ -493,21 +493,48 @@ pub struct RecordShape {
     pub type_oid: Oid,
     /// Names and types in order.
     pub fields: Vec<(String, super::SqlType)>,
+    /// The fields' attribute numbers: no two fields that a type has ever had share one. They tell which field is which after the type has
+    /// changed. Empty if they are not known, as of an anonymous row and of a stored one.
+    pub attributes: Vec<u32>,
 }
 
 impl RecordShape {
     /// The rows of a table, without its dropped columns.
     pub fn of_table(table: &TableDef) -> Arc<RecordShape> {
-        let live = table.columns.iter().filter(|column| !column.dropped);
-        let fields =
-            live.map(|column| (column.name.clone(), super::SqlType::with_typmod(column.type_oid, column.typmod)));
-        Arc::new(RecordShape { type_oid: table.oid, fields: fields.collect() })
+        let (mut fields, mut attributes) = (Vec::new(), Vec::new());
+        for (place, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
+            fields.push((column.name.clone(), super::SqlType::with_typmod(column.type_oid, column.typmod)));
+            attributes.push(place as u32 + 1);
+        }
+        Arc::new(RecordShape { type_oid: table.oid, fields, attributes })
+    }
+
+    /// The rows of no type with a name.
+    pub fn of_fields(fields: Vec<(String, super::SqlType)>) -> RecordShape {
+        RecordShape { type_oid: super::oids::RECORD, fields, attributes: Vec::new() }
     }
 
     /// An anonymous row with fields named `f1`, `f2`, ...
     pub fn anonymous(types: impl IntoIterator<Item = super::SqlType>) -> RecordShape {
-        let fields = types.into_iter().enumerate().map(|(index, ty)| (format!("f{}", index + 1), ty)).collect();
-        RecordShape { type_oid: super::oids::RECORD, fields }
+        RecordShape::of_fields(
+            types.into_iter().enumerate().map(|(index, ty)| (format!("f{}", index + 1), ty)).collect(),
+        )
+    }
+
+    /// The attribute number of the field at a place, from 0; 0 if it is not known.
+    pub fn attribute_at(&self, place: usize) -> u32 {
+        self.attributes.get(place).copied().unwrap_or(0)
+    }
+
+    /// Where rows of this shape have the field that is at `place`, with the number `attribute`, in a shape of the same type. None if they have
+    /// none with this number. A number that is not known, 0, is that of the same place.
+    #[inline]
+    pub fn place_of(&self, place: usize, attribute: u32) -> Option<usize> {
+        let own = self.attribute_at(place);
+        if own == attribute || attribute == 0 || self.attributes.is_empty() {
+            return Some(place);
+        }
+        self.attributes.iter().position(|other| *other == attribute)
     }
 }
 

@@ -276,6 +276,51 @@ impl Script {
         format!("do $$ declare v {kind} := {value}; begin {before} {store} {change} {after} {store} end $$")
     }
 
+    /// What ALTER TYPE does to a type whose rows are held.
+    fn change_of_rows(&mut self, composite: &Relation, gone: usize, new_name: &str) -> String {
+        let Column { name, kind, .. } = &composite.columns[gone];
+        let (add, drop) = (format!("add attribute \"{new_name}\" integer"), format!("drop attribute {name}"));
+        match self.below(5) {
+            0 => add,
+            1 => format!("{drop}, {add}"),
+            // A field of the same name and type that is another one.
+            2 => format!("{drop}, add attribute {name} {kind}"),
+            _ => drop,
+        }
+    }
+
+    /// A DO block with one statement that changes a type while it holds rows of it, and gives them to functions. It ends with an error that shows
+    /// what they saw.
+    pub fn rows_within_a_statement(&mut self, catalog: &Catalog) -> String {
+        let composites: Vec<&Relation> =
+            catalog.of_kind('c').into_iter().filter(|composite| composite.columns.len() > 1).collect();
+        if composites.is_empty() {
+            return self.query(catalog);
+        }
+        let composite = (*self.pick(&composites)).clone();
+        let kind = &composite.name;
+        let gone = self.below(composite.columns.len());
+        let Column { name: stays, kind: stays_kind, .. } = &composite.columns[(gone + 1) % composite.columns.len()];
+        let new_name = self.name("n").replace('"', "");
+        let change = self.change_of_rows(&composite, gone, &new_name);
+        let (first, second) = (self.value(catalog, kind), self.value(catalog, kind));
+        let field = self.value(catalog, stays_kind);
+        format!(
+            "do $$ declare t text; begin \
+             create function pg_temp.changed() returns int language plpgsql as \
+             $f$ begin execute $e$alter type {kind} {change}$e$; return 1; end $f$; \
+             create function pg_temp.made() returns {kind} language plpgsql as \
+             $f$ declare r {kind}; begin r.{stays} := {field}; return r; end $f$; \
+             create function pg_temp.seen(x {kind}, y {kind}[]) returns text language plpgsql as \
+             $f$ declare r {kind} := y[2]; begin \
+             return concat_ws('/', (x).{stays}, (y[1]).{stays}, r.{stays}, x, r, y[2]); end $f$; \
+             execute $e$select concat_ws('/', (x).{stays}, pg_temp.changed(), pg_temp.seen(x, y), \
+             (pg_temp.made()).{stays}, (x).{stays}, (y[2]).{stays}) \
+             from (select {first} as x, array[{first}, {second}] as y offset 0) u$e$ into t; \
+             raise exception '%', t; end $$"
+        )
+    }
+
     /// A DO block with rows of a type within arrays and records, which it uses after it has changed the type. It ends with an error that shows
     /// them, or stores them.
     pub fn block_with_rows_in_values(&mut self, catalog: &Catalog, table: &Relation) -> String {
@@ -289,9 +334,7 @@ impl Script {
         let gone = self.below(composite.columns.len());
         let stays = composite.columns[(gone + 1) % composite.columns.len()].name.clone();
         let name = self.name("n").replace('"', "");
-        let add = format!("add attribute \"{name}\" integer");
-        let drop = format!("drop attribute {}", composite.columns[gone].name);
-        let change = [drop.clone(), add.clone(), format!("{drop}, {add}"), drop][self.below(4)].clone();
+        let change = self.change_of_rows(&composite, gone, &name);
         let (first, second) = (self.value(catalog, kind), self.value(catalog, kind));
         let made = match self.below(3) {
             // The array comes from a table.

@@ -106,7 +106,8 @@ impl Script {
             71..=73 => self.call(catalog, &table),
             74..=75 => self.block_of_code(catalog, &table),
             76 => self.block_with_rows_in_values(catalog, &table),
-            77..=82 => self.update(catalog, &table),
+            77 => self.rows_within_a_statement(catalog),
+            78..=82 => self.update(catalog, &table),
             83..=84 => format!("delete from {} where {}", table.name, self.condition(catalog, &table, "")),
             _ => self.insert(catalog, &table),
         }

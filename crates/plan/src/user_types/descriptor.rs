@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::{Catalog, CustomDef, Object, class};
 use serde::{Deserialize, Serialize};
-use types::SqlType;
+use types::{RecordShape, SqlType};
 
 /// The contents of a type's descriptor.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -47,6 +47,12 @@ pub enum TypeBody {
         /// COLLATE of the fields, where it is not their types' own one, as far as the last one that has one.
         #[serde(default)]
         field_collations: Vec<Option<Oid>>,
+        /// The fields' attribute numbers. Of a type that has never lost a field they are 1, 2, ..., and not written.
+        #[serde(default)]
+        attributes: Vec<u32>,
+        /// The highest attribute number that a field has had, if `attributes` are written.
+        #[serde(default)]
+        last_attribute: u32,
     },
 }
 
@@ -155,12 +161,20 @@ pub fn composite_named<'c>(catalog: &'c Catalog, schema: Oid, name: &str) -> Opt
     catalog.custom_by_name(class::TYPE, schema, name).filter(|def| composite_fields(def).is_some())
 }
 
-/// The fields of a composite type; nothing if it is another type.
-pub fn composite_fields(def: &CustomDef) -> Option<Vec<(String, SqlType)>> {
+/// The shape of a composite type's rows; nothing if it is another type.
+pub fn composite_shape(def: &CustomDef) -> Option<RecordShape> {
     match TypeBody::decode(&def.body) {
-        Ok(TypeBody::Composite { fields, .. }) if def.class == class::TYPE => Some(fields),
+        Ok(TypeBody::Composite { fields, attributes, .. }) if def.class == class::TYPE => {
+            let attributes = if attributes.is_empty() { (1..=fields.len() as u32).collect() } else { attributes };
+            Some(RecordShape { type_oid: def.oid, fields, attributes })
+        }
         _ => None,
     }
+}
+
+/// The fields of a composite type; nothing if it is another type.
+pub fn composite_fields(def: &CustomDef) -> Option<Vec<(String, SqlType)>> {
+    composite_shape(def).map(|shape| shape.fields)
 }
 
 /// The collations of a composite type's fields, where they are not their types' own ones.

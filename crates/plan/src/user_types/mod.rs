@@ -13,12 +13,13 @@ use descriptor::{array_names, without_underscores};
 use rustc_hash::FxHashMap;
 use schema::catalog::{Catalog, CustomDef, Object, TableDef, class};
 use types::context::{EnumLabel, UserTypeKind};
-use types::{RecordShape, SqlType, UserType};
+use types::{RecordShape, UserType};
 
 use super::CatalogView;
 pub use descriptor::{
     DomainCheck, TypeBody, all, array_name_of, array_of, check_by_number, check_name, composite_fields,
-    composite_named, element_of_array, field_collations, is_composite_type, plainly_named, relation_name_is_taken,
+    composite_named, composite_shape, element_of_array, field_collations, is_composite_type, plainly_named,
+    relation_name_is_taken,
 };
 
 /// A type with what only the catalogs want to know of it.
@@ -80,27 +81,20 @@ fn source(catalog: &Catalog, oid: Oid) -> Option<Source> {
 
 fn describe(view: &CatalogView, oid: Oid, source: &Source) -> Option<UserType> {
     match source {
-        Source::Table(table) => {
-            let live = table.columns.iter().filter(|column| !column.dropped);
-            let fields = live.map(|column| (column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod)));
-            let shape = RecordShape { type_oid: oid, fields: fields.collect() };
-            Some(UserType {
-                oid,
-                name: table.name.clone(),
-                schema: view.schema_name(table.schema),
-                array: array_of(oid),
-                kind: UserTypeKind::Composite(Arc::new(shape)),
-            })
-        }
+        Source::Table(table) => Some(UserType {
+            oid,
+            name: table.name.clone(),
+            schema: view.schema_name(table.schema),
+            array: array_of(oid),
+            kind: UserTypeKind::Composite(RecordShape::of_table(table)),
+        }),
         Source::Custom(custom) => {
             let kind = match TypeBody::decode(&custom.body).ok()? {
                 TypeBody::Enum { labels, .. } => {
                     UserTypeKind::Enum(labels.into_iter().map(|(key, label)| EnumLabel { key, label }).collect())
                 }
                 TypeBody::Domain { base, .. } => UserTypeKind::Domain(base),
-                TypeBody::Composite { fields, .. } => {
-                    UserTypeKind::Composite(Arc::new(RecordShape { type_oid: oid, fields }))
-                }
+                TypeBody::Composite { .. } => UserTypeKind::Composite(Arc::new(descriptor::composite_shape(custom)?)),
             };
             let schema = view.schema_name(custom.schema);
             Some(UserType { oid, name: custom.name.clone(), schema, array: array_of(oid), kind })

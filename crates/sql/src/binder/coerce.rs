@@ -308,9 +308,7 @@ impl Binder<'_, '_> {
     /// The fields of a composite type or table's row type.
     pub(super) fn composite_shape(&self, oid: Oid) -> Option<std::sync::Arc<types::RecordShape>> {
         if let Some(table) = self.context.catalog.table(oid) {
-            let live = table.columns.iter().filter(|column| !column.dropped);
-            let fields = live.map(|column| (column.name.clone(), SqlType::with_typmod(column.type_oid, column.typmod)));
-            return Some(std::sync::Arc::new(types::RecordShape { type_oid: oid, fields: fields.collect() }));
+            return Some(types::RecordShape::of_table(table));
         }
         match &self.context.lookup.user_type(oid)?.kind {
             types::context::UserTypeKind::Composite(shape) => Some(shape.clone()),

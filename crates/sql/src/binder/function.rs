@@ -508,7 +508,7 @@ impl Binder<'_, '_> {
         if fields.is_empty() {
             return None;
         }
-        Some(Arc::new(RecordShape { type_oid: oids::RECORD, fields }))
+        Some(Arc::new(RecordShape::of_fields(fields)))
     }
 
     fn aggregate(

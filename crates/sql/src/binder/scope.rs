@@ -607,9 +607,11 @@ impl Binder<'_, '_> {
         }
         let fields = all().map(|column| raised(column.expr.clone(), level, location)).collect::<Vec<_>>();
         let type_oid = if item.table == Oid::INVALID { self.row_type(item, index) } else { item.table };
+        let declared = self.composite_shape(type_oid).filter(|shape| shape.fields.len() == fields.len());
         let shape = types::RecordShape {
             type_oid,
             fields: all().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
+            attributes: declared.map_or_else(Vec::new, |shape| shape.attributes.clone()),
         };
         let row = Expr::new(
             ExprKind::Row { fields, shape: std::sync::Arc::new(shape), is_whole: true },

@@ -26,6 +26,10 @@ struct Composite {
     comment: Option<String>,
     field_comments: Vec<Option<String>>,
     field_collations: Vec<Option<Oid>>,
+    /// The fields' attribute numbers.
+    attributes: Vec<u32>,
+    /// The highest number that a field has had.
+    last_attribute: u32,
 }
 
 impl Composite {
@@ -35,6 +39,7 @@ impl Composite {
 
     fn remove(&mut self, place: usize) {
         self.fields.remove(place);
+        self.attributes.remove(place);
         if place < self.field_comments.len() {
             self.field_comments.remove(place);
         }
@@ -56,8 +61,10 @@ impl Composite {
     }
 
     fn store(self, ddl: &Ddl<'_>) -> Result<()> {
-        let Composite { def, fields, comment, field_comments, field_collations } = self;
-        let body = TypeBody::Composite { fields, comment, field_comments, field_collations }.encode();
+        let Composite { def, fields, comment, field_comments, field_collations, attributes, last_attribute } = self;
+        let body =
+            TypeBody::Composite { fields, comment, field_comments, field_collations, attributes, last_attribute }
+                .encode();
         ddl.replace(CustomDef { body, ..(*def).clone() })
     }
 }
@@ -84,8 +91,21 @@ fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Composite> {
 
 fn decoded(def: &Arc<CustomDef>) -> Result<Option<Composite>> {
     Ok(match TypeBody::decode(&def.body)? {
-        TypeBody::Composite { fields, comment, field_comments, field_collations } => {
-            Some(Composite { def: Arc::clone(def), fields, comment, field_comments, field_collations })
+        TypeBody::Composite {
+            fields,
+            comment,
+            field_comments,
+            field_collations,
+            mut attributes,
+            mut last_attribute,
+        } => {
+            if last_attribute == 0 {
+                // It has never lost a field.
+                last_attribute = fields.len() as u32;
+                attributes = (1..=last_attribute).collect();
+            }
+            let def = Arc::clone(def);
+            Some(Composite { def, fields, comment, field_comments, field_collations, attributes, last_attribute })
         }
         _ => None,
     })
@@ -115,6 +135,8 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                         .push(properties::collation_for(ddl, name, sql_type).map_err(without_position)?);
                 }
                 composite.fields.push((column.name.to_string(), sql_type));
+                composite.last_attribute += 1;
+                composite.attributes.push(composite.last_attribute);
                 changes.push(Reshaping::Added(column.name.to_string(), sql_type));
             }
             Action::DropColumn { name, cascade, if_exists } => match composite.place_of(name) {

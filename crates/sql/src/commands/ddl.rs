@@ -159,13 +159,7 @@ impl<'a> Ddl<'a> {
             }
         }
         self.state.changed_catalog.set(true);
-        let oid = object.oid();
-        let before = types::composite_shape(&self.view(), oid);
-        self.engine().replace_object(object)?;
-        if before != types::composite_shape(&self.view(), oid) {
-            self.state.row_type_changes.borrow_mut().push(oid);
-        }
-        Ok(())
+        self.engine().replace_object(object)
     }
 
     /// Drops an object, and nothing that depends on it.

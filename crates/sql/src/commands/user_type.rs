@@ -113,13 +113,15 @@ pub(super) fn create_composite(
             None => None,
         });
     }
-    make(
-        ddl,
-        ddl.allocate_oid(),
-        schema,
-        name,
-        &TypeBody::Composite { fields, comment: None, field_comments: Vec::new(), field_collations },
-    )?;
+    let body = TypeBody::Composite {
+        fields,
+        comment: None,
+        field_comments: Vec::new(),
+        field_collations,
+        attributes: Vec::new(),
+        last_attribute: 0,
+    };
+    make(ddl, ddl.allocate_oid(), schema, name, &body)?;
     Ok(UtilityOutput::tag("CREATE TYPE"))
 }
 

@@ -399,18 +399,17 @@ fn evaluate_field<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
     run: &mut E,
 ) -> Result<Value> {
     match evaluate(&access.input, row, run)? {
-        Value::Record(record) => match record.fields.get(access.field as usize) {
-            Some(value) => {
-                let is_same =
-                    record.shape.fields.get(access.field as usize).is_some_and(|(_, own)| own.oid == sql_type.oid);
-                if !is_same {
-                    check_field(value, sql_type, run)?;
-                }
-                Ok(value.clone())
+        Value::Record(record) => {
+            // The row may be older than the column.
+            let Some(place) = record.shape.place_of(access.field as usize, access.attribute) else {
+                return Ok(Value::Null);
+            };
+            let Some(value) = record.fields.get(place) else { return Ok(Value::Null) };
+            if record.shape.fields.get(place).is_none_or(|(_, own)| own.oid != sql_type.oid) {
+                check_field(value, sql_type, run)?;
             }
-            // The row is older than the column.
-            None => Ok(Value::Null),
-        },
+            Ok(value.clone())
+        }
         _ => Ok(Value::Null),
     }
 }

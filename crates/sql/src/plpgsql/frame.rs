@@ -7,7 +7,7 @@ use base::{Error, Oid, Result, sqlstate};
 use plan::VirtualTable;
 use types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
 
-use super::row_types::{ChangedTypes, fields_as_type_is_now, has_types_of};
+use super::row_types::ChangedTypes;
 use super::tree::{Function, RowType, Variable, VariableKind};
 use crate::executor::{RowStore, Run};
 
@@ -178,7 +178,7 @@ impl<'f> Frame<'f> {
     /// 42804 where there is no cast, 22004 for NULL in a NOT NULL variable, and what the cast raises.
     pub fn assign(&mut self, place: usize, mut value: Value, sql_type: SqlType, run: &mut Run<'_, '_>) -> Result<()> {
         if self.may_have_changed_types(run) {
-            self.mark_changed(std::slice::from_mut(&mut value), run);
+            self.name_changed_columns(std::slice::from_mut(&mut value), run);
         }
         let variable = &self.function.variables[place];
         if variable.takes_type {
@@ -346,7 +346,7 @@ impl<'f> Frame<'f> {
         let mut marked = None;
         if let Some(row) = row.filter(|_| self.may_have_changed_types(run)) {
             let mut row = row.to_vec();
-            self.mark_changed(&mut row, run);
+            self.name_changed_columns(&mut row, run);
             marked = Some(row);
         }
         let row = marked.as_deref().or(row);
@@ -359,13 +359,13 @@ impl<'f> Frame<'f> {
                 self.assign_row(&places.clone(), &fields, run)
             }
             VariableKind::Record(None) => {
-                let shape = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
+                let shape = Arc::new(RecordShape::of_fields(columns.to_vec()));
                 let fields = (0..columns.len()).map(value_at).collect();
                 self.values[target] = Value::Record(Arc::new(RecordValue { shape, fields }));
                 Ok(())
             }
             VariableKind::Record(Some(_)) => {
-                let shape = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
+                let shape = Arc::new(RecordShape::of_fields(columns.to_vec()));
                 let fields = (0..columns.len()).map(value_at).collect();
                 let value = Value::Record(Arc::new(RecordValue { shape, fields }));
                 self.assign(target, value, SqlType::new(oids::RECORD), run)
@@ -407,22 +407,21 @@ pub(super) fn null_row(shape: &Arc<RecordShape>) -> Value {
     Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields }))
 }
 
-/// A record with the fields of `shape`, by position.
+/// A record with the fields of `shape`: by their attribute numbers if it is of the same type, otherwise by position.
 pub fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<'_, '_>) -> Result<Value> {
     if Arc::ptr_eq(&record.shape, shape) {
         return Ok(Value::Record(Arc::new(record.clone())));
     }
-    // The fields of a stored row, and of a relation that has got an alias, have other names.
-    if record.shape.type_oid == shape.type_oid
-        && !has_types_of(&record.shape.fields, &shape.fields)
-        && let Some(fields) = fields_as_type_is_now(record, shape)
-    {
-        return Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })));
-    }
+    let is_same_type = record.shape.type_oid == shape.type_oid;
     let mut fields = Vec::with_capacity(shape.fields.len());
     for (number, (_, target)) in shape.fields.iter().enumerate() {
-        let value = record.fields.get(number).cloned().unwrap_or_default();
-        let source = record.shape.fields.get(number).map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);
+        let attribute = if is_same_type { shape.attribute_at(number) } else { 0 };
+        let Some(place) = record.shape.place_of(number, attribute) else {
+            fields.push(Value::Null);
+            continue;
+        };
+        let value = record.fields.get(place).cloned().unwrap_or_default();
+        let source = record.shape.fields.get(place).map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);
         fields.push(cast(value, source, *target, run)?);
     }
     Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))

@@ -306,6 +306,9 @@ fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>)
             };
         }
     }
+    if run.state.changed_catalog.get() {
+        frame.expect_older_rows(run);
+    }
     let flow = run_block(&function.body, &mut frame, run);
     let flow = flow.map_err(|error| leaving(error, &frame))?;
     let rows = std::mem::take(&mut frame.rows);

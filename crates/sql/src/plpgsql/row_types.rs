@@ -3,9 +3,11 @@
 //! A function is compiled with the columns that its row types have. It may change a type itself, and after COMMIT others may have. So the types
 //! are looked up again where the catalog's version is no longer the one that they were looked up in.
 //!
-//! Rows within values follow their types, too. A row keeps the columns that it was made with. When the catalog has changed, each row that was made
-//! before gets the `Arc` of its old columns: a mark, which is compared by its address. Reading a marked row converts it, change by change. Values
-//! are not converted in place, because the change may be rolled back.
+//! Rows within values follow their types, too. A row keeps the columns that it was made with, and their attribute numbers tell which of the
+//! type's columns they are now. Reading a row converts it. Values are not converted in place, because the change may be rolled back.
+//!
+//! A row that was read from a table does not know the attribute numbers. When the catalog has changed, each such row that was read before gets
+//! the columns that its type had until then.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -28,9 +30,7 @@ pub struct ChangedTypes {
     result: Option<Arc<RecordShape>>,
     /// When the types of rows in values were looked up; none if no variable can have rows.
     seen: Option<Moment>,
-    /// Former columns of types, oldest first. A row that was made with them shares this `Arc`; that is its mark.
-    earlier: Vec<Earlier>,
-    /// The columns that the same types have now.
+    /// The columns that the types which have changed have now.
     now: Vec<Arc<RecordShape>>,
     /// When cursors were opened, by their names.
     cursors: Vec<(String, Moment)>,
@@ -48,76 +48,21 @@ const CURSORS_MAX: usize = 16;
 const RENEWED_MAX: usize = 8;
 
 /// A state of the catalog, to find the changes since.
-#[derive(Clone)]
-pub struct Moment {
-    catalog: CatalogView,
-    /// How many changes of row types' columns the session had made.
-    changes: usize,
-}
-
-impl Moment {
-    fn now(run: &Run<'_, '_>) -> Moment {
-        Moment { catalog: run.catalog.clone(), changes: run.state.row_type_changes.borrow().len() }
-    }
-}
-
-/// The columns of a type that it does not have any more.
-struct Earlier {
-    shape: Arc<RecordShape>,
-    ended: Ended,
-}
-
-/// How the columns of a type came to an end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    /// By one change of this session: the names tell which column became which.
-    Once,
-    /// By several changes, or by another session: the names may mislead.
-    Unclear,
-    /// The change that had made them was rolled back.
-    RolledBack,
-}
+pub type Moment = CatalogView;
 
 impl ChangedTypes {
     /// No type has changed yet since the function was compiled.
     pub fn none(function: &Function, run: &Run<'_, '_>) -> ChangedTypes {
-        let seen = function.holds_rows.then(|| Moment::now(run));
-        let version = function.row_types_version.or_else(|| seen.as_ref().map(|seen| seen.catalog.catalog().version()));
-        let (variables, earlier, now, cursors, renewed) = Default::default();
-        ChangedTypes { version, variables, result: None, seen, earlier, now, cursors, renewed }
-    }
-
-    fn place_among_earlier(&self, shape: &Arc<RecordShape>) -> Option<usize> {
-        self.earlier.iter().position(|earlier| Arc::ptr_eq(&earlier.shape, shape))
+        let seen = function.holds_rows.then(|| run.catalog.clone());
+        let version = function.row_types_version.or_else(|| seen.as_ref().map(|seen| seen.catalog().version()));
+        let (variables, now, cursors, renewed) = Default::default();
+        ChangedTypes { version, variables, result: None, seen, now, cursors, renewed }
     }
 
     /// The columns that the type of `record` has now, if the record was made when it had others.
     fn columns_now(&self, record: &RecordValue) -> Option<&Arc<RecordShape>> {
-        let place = self.place_among_earlier(&record.shape)?;
         let now = self.now.iter().find(|now| now.type_oid == record.shape.type_oid)?;
-        let later = self.earlier[place + 1..].iter().filter(|later| later.shape.type_oid == now.type_oid);
-        let is_as_before =
-            *now == record.shape && later.map(|later| later.ended).all(|ended| ended == Ended::RolledBack);
-        (!is_as_before).then_some(now)
-    }
-
-    /// The fields of `record`, which was made when its type had other columns, for those that it has now, change by change. None if the
-    /// names do not tell which field is which.
-    fn fields_now(&self, record: &RecordValue, now: &Arc<RecordShape>) -> Option<Vec<Value>> {
-        let place = self.place_among_earlier(&record.shape)?;
-        if self.earlier[place].ended != Ended::Once {
-            return None;
-        }
-        let of_type = |earlier: &&Earlier| earlier.shape.type_oid == now.type_oid && earlier.ended != Ended::RolledBack;
-        let mut row = record.clone();
-        for next in self.earlier[place + 1..].iter().filter(of_type) {
-            let fields = fields_as_type_is_now(&row, &next.shape)?;
-            row = RecordValue { shape: Arc::clone(&next.shape), fields };
-            if next.ended != Ended::Once {
-                return None;
-            }
-        }
-        fields_as_type_is_now(&row, now)
+        (!record.shape.attributes.is_empty() && *now != record.shape).then_some(now)
     }
 
     /// Whether a row in `value` was made when its type had other columns.
@@ -134,7 +79,7 @@ impl ChangedTypes {
         }
     }
 
-    /// A large array as types are now; nothing within if it is that already. None as [`ChangedTypes::as_types_are_now`].
+    /// A large array as types are now; nothing within if it is that already. None as [`fields_as_type_is_now`].
     fn renewed_array(&self, array: &Arc<ArrayValue>) -> Option<Option<Value>> {
         if let Some((_, renewed)) = self.renewed.borrow().iter().find(|(known, _)| Arc::ptr_eq(known, array)) {
             return Some(renewed.clone());
@@ -155,12 +100,12 @@ impl ChangedTypes {
         Some(Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values })))
     }
 
-    /// `value` with all its rows as their types are now. None if the names do not tell which field of a row is which.
+    /// `value` with all its rows as their types are now. None as [`fields_as_type_is_now`].
     fn as_types_are_now(&self, value: &Value) -> Option<Value> {
         Some(match value {
             Value::Record(record) => {
                 let (shape, fields) = match self.columns_now(record) {
-                    Some(now) => (now, self.fields_now(record, now)?),
+                    Some(now) => (now, fields_as_type_is_now(record, now)?),
                     None => (&record.shape, record.fields.clone()),
                 };
                 let fields = fields.iter().map(|field| self.as_types_are_now(field)).collect::<Option<_>>()?;
@@ -174,63 +119,10 @@ impl ChangedTypes {
         })
     }
 
-    /// Gives the rows of a type in `value` that were made until now the columns that the type has had until now.
-    fn mark(&self, value: &mut Value, until_now: &Arc<RecordShape>, (now, may_be_newer): (&RecordShape, bool)) {
-        if !has_rows_of(value, until_now.type_oid) {
-            return;
-        }
-        match value {
-            Value::Record(record) => {
-                let record = Arc::make_mut(record);
-                // Rows from tables and from aliased relations have other field names, so only their number is compared.
-                let is_of_type = record.shape.type_oid == until_now.type_oid;
-                let is_older = self.place_among_earlier(&record.shape).is_some();
-                let fields = &record.shape.fields;
-                let is_newer = *fields != until_now.fields && (may_be_newer || *fields == now.fields);
-                if is_of_type && !is_older && !is_newer && record.fields.len() == until_now.fields.len() {
-                    record.shape = Arc::clone(until_now);
-                }
-                record.fields.iter_mut().for_each(|field| self.mark(field, until_now, (now, may_be_newer)));
-            }
-            Value::Array(array) => {
-                Arc::make_mut(array)
-                    .values
-                    .iter_mut()
-                    .for_each(|element| self.mark(element, until_now, (now, may_be_newer)));
-            }
-            _ => {}
-        }
-    }
-
-    /// Notes that a type's columns have changed from `until_now` to `now`. `changes` counts the session's changes of the type in between.
-    fn add_change(&mut self, until_now: Arc<RecordShape>, now: Arc<RecordShape>, changes: usize) {
-        let of_type = |earlier: &Earlier| earlier.shape.type_oid == now.type_oid;
-        let back_to = self.earlier.iter().rposition(|earlier| changes == 0 && earlier.shape == now);
-        let ended = match (back_to, changes) {
-            (Some(place), _) => {
-                let undone = self.earlier[place + 1..].iter_mut().filter(|earlier| of_type(earlier));
-                undone.for_each(|earlier| earlier.ended = Ended::RolledBack);
-                Ended::RolledBack
-            }
-            (None, 1) => Ended::Once,
-            // Another session has added columns.
-            (None, 0) if now.fields.starts_with(&until_now.fields) => Ended::Once,
-            (None, _) => Ended::Unclear,
-        };
-        self.earlier.push(Earlier { shape: until_now, ended });
+    /// The type of `now` has changed.
+    fn add_change(&mut self, now: Arc<RecordShape>) {
         self.now.retain(|known| known.type_oid != now.type_oid);
         self.now.push(now);
-    }
-
-    /// The mark for rows with the columns `then`, made if there is none. `changes` as in [`ChangedTypes::add_change`].
-    fn mark_for(&mut self, then: Arc<RecordShape>, now: Arc<RecordShape>, changes: usize) -> Arc<RecordShape> {
-        let known =
-            self.earlier.iter().rev().find(|earlier| earlier.shape == then && earlier.ended != Ended::RolledBack);
-        if let Some(known) = known {
-            return Arc::clone(&known.shape);
-        }
-        self.add_change(Arc::clone(&then), now, changes);
-        then
     }
 
     /// The columns of a variable, if they have changed.
@@ -250,14 +142,34 @@ pub struct LoopTarget {
 
 /// The columns that a type had at one moment, and those that it had at a later one, if they differ.
 fn changed_columns(type_oid: Oid, before: &Moment, now: &Moment) -> Option<[Arc<RecordShape>; 2]> {
-    let [then, is] = [before, now].map(|moment| types::composite_shape(&moment.catalog, type_oid));
+    let [then, is] = [before, now].map(|catalog| types::composite_shape(catalog, type_oid));
     let pair = [then?, is?];
     (pair[0] != pair[1]).then_some(pair)
 }
 
-/// How often the session has changed the columns of a type since a moment.
-fn changes_of(type_oid: Oid, since: &Moment, run: &Run<'_, '_>) -> usize {
-    run.state.row_type_changes.borrow().iter().skip(since.changes).filter(|changed| **changed == type_oid).count()
+/// Gives the rows in `value` that were read from a table, of the type that had the columns `then` when they were read, these columns.
+/// `may_be_newer`: a row with the types of the columns `now` was read after the change.
+fn name_columns(value: &mut Value, then: &Arc<RecordShape>, now: &Arc<RecordShape>, may_be_newer: bool) {
+    if !has_rows_of(value, then.type_oid) {
+        return;
+    }
+    match value {
+        Value::Record(record) => {
+            let record = Arc::make_mut(record);
+            if record.shape.type_oid == then.type_oid && record.shape.attributes.is_empty() {
+                let is_newer = may_be_newer && has_types_of(&record.shape.fields, &now.fields);
+                if !is_newer && record.fields.len() == then.fields.len() {
+                    record.shape = Arc::clone(then);
+                }
+            }
+            record.fields.iter_mut().for_each(|field| name_columns(field, then, now, may_be_newer));
+        }
+        Value::Array(array) => {
+            let values = Arc::make_mut(array).values.iter_mut();
+            values.for_each(|element| name_columns(element, then, now, may_be_newer));
+        }
+        _ => {}
+    }
 }
 
 /// Whether the elements may be rows, or have rows in them.
@@ -371,20 +283,28 @@ impl Frame<'_> {
             self.changed_types.result = Some(now);
         }
         if let Some(before) = self.changed_types.seen.take() {
-            let now = Moment::now(run);
-            self.look_up_rows_in_values(&before, &now, run);
-            self.changed_types.seen = Some(now);
+            self.look_up_rows_in_values(&before, &run.catalog);
+            self.changed_types.seen = Some(run.catalog.clone());
         }
     }
 
-    /// Marks the rows in values whose types have changed from one moment to the next.
-    fn look_up_rows_in_values(&mut self, before: &Moment, now: &Moment, run: &Run<'_, '_>) {
+    /// The calling statement may have changed types after it made the arguments.
+    #[cold]
+    pub fn expect_older_rows(&mut self, run: &Run<'_, '_>) {
         let mut held = Vec::new();
-        self.values.iter().for_each(|value| add_row_types(value, &before.catalog, &mut held));
+        self.values.iter().for_each(|value| add_row_types(value, &run.catalog, &mut held));
+        let shapes = held.into_iter().filter_map(|type_oid| types::composite_shape(&run.catalog, type_oid));
+        shapes.for_each(|shape| self.changed_types.add_change(shape));
+    }
+
+    /// Notes which types of rows in values have changed from one moment to the next.
+    fn look_up_rows_in_values(&mut self, before: &Moment, now: &Moment) {
+        let mut held = Vec::new();
+        self.values.iter().for_each(|value| add_row_types(value, before, &mut held));
         for type_oid in held {
             if let Some([then, is]) = changed_columns(type_oid, before, now) {
-                self.values.iter_mut().for_each(|value| self.changed_types.mark(value, &then, (&is, false)));
-                self.changed_types.add_change(then, is, changes_of(type_oid, before, run));
+                self.values.iter_mut().for_each(|value| name_columns(value, &then, &is, false));
+                self.changed_types.add_change(is);
             }
         }
     }
@@ -398,27 +318,27 @@ impl Frame<'_> {
     #[inline]
     pub fn may_have_changed_types(&self, run: &Run<'_, '_>) -> bool {
         let seen = self.changed_types.seen.as_ref();
-        seen.is_some_and(|seen| seen.catalog.catalog().version() != run.state.engine().catalog_version())
+        seen.is_some_and(|seen| seen.catalog().version() != run.state.engine().catalog_version())
     }
 
-    /// Marks the rows in values that the statement at hand has given, after it has changed types itself.
+    /// Names the columns of rows that the statement at hand has given, after it has changed types itself.
     #[cold]
-    pub fn mark_changed(&mut self, values: &mut [Value], run: &mut Run<'_, '_>) {
+    pub fn name_changed_columns(&mut self, values: &mut [Value], run: &mut Run<'_, '_>) {
         let Some(begun) = self.moment() else { return };
         run.refresh_catalog();
         self.follow_row_types(run);
         // It may have read them after the change.
-        values.iter_mut().for_each(|value| self.mark_late(value, &begun, true, run));
+        values.iter_mut().for_each(|value| self.follow_changes_since(value, &begun, true, run));
     }
 
-    /// Marks the rows in a value of a statement that began at `begun`.
-    pub fn mark_given(&mut self, value: &mut Value, begun: Option<&Moment>, run: &mut Run<'_, '_>) {
+    /// Names the columns of rows in a value of a statement that began at `begun`.
+    pub fn name_given_columns(&mut self, value: &mut Value, begun: Option<&Moment>, run: &mut Run<'_, '_>) {
         run.refresh_catalog();
         self.follow_row_types(run);
         if let Some(begun) = begun
-            && begun.catalog.catalog().version() != run.catalog.catalog().version()
+            && begun.catalog().version() != run.catalog.catalog().version()
         {
-            self.mark_late(value, begun, false, run);
+            self.follow_changes_since(value, begun, false, run);
         }
     }
 
@@ -434,29 +354,27 @@ impl Frame<'_> {
         }
     }
 
-    /// Marks the rows in what a cursor has given.
-    pub fn mark_fetched(&mut self, name: &str, row: &mut [Value], run: &mut Run<'_, '_>) {
+    /// Names the columns of rows in what a cursor has given.
+    pub fn name_fetched_columns(&mut self, name: &str, row: &mut [Value], run: &mut Run<'_, '_>) {
         let opened = self.changed_types.cursors.iter().find(|(known, _)| known == name).map(|(_, begun)| begun.clone());
-        row.iter_mut().for_each(|value| self.mark_given(value, opened.as_ref(), run));
+        row.iter_mut().for_each(|value| self.name_given_columns(value, opened.as_ref(), run));
     }
 
     #[cold]
-    fn mark_late(&mut self, value: &mut Value, begun: &Moment, may_be_newer: bool, run: &Run<'_, '_>) {
-        let now = Moment::now(run);
+    fn follow_changes_since(&mut self, value: &mut Value, begun: &Moment, may_be_newer: bool, run: &Run<'_, '_>) {
         let mut held = Vec::new();
-        add_row_types(value, &begun.catalog, &mut held);
+        add_row_types(value, begun, &mut held);
         for type_oid in held {
-            if let Some([then, is]) = changed_columns(type_oid, begun, &now) {
-                let changes = changes_of(type_oid, begun, run);
-                let then = self.changed_types.mark_for(then, Arc::clone(&is), changes);
-                self.changed_types.mark(value, &then, (&is, may_be_newer));
+            if let Some([then, is]) = changed_columns(type_oid, begun, &run.catalog) {
+                name_columns(value, &then, &is, may_be_newer);
+                self.changed_types.add_change(is);
             }
         }
     }
 
     /// The variables with values in which there are rows that were made before their types changed.
     pub fn outdated_variables(&self) -> impl Iterator<Item = usize> {
-        let places = if self.changed_types.earlier.is_empty() { 0 } else { self.values.len() };
+        let places = if self.changed_types.now.is_empty() { 0 } else { self.values.len() };
         (0..places).filter(|place| self.changed_types.is_outdated(&self.values[*place]))
     }
 
@@ -482,16 +400,16 @@ impl Frame<'_> {
         run.refresh_catalog();
         self.follow_row_types(run);
         let version = run.catalog.catalog().version();
-        if begun.as_ref().is_none_or(|begun| begun.catalog.catalog().version() == version) {
+        if begun.as_ref().is_none_or(|begun| begun.catalog().version() == version) {
             return self.assign_columns(*target, columns, Some(row), run);
         }
         let mut row = row.to_vec();
-        row.iter_mut().for_each(|value| self.mark_given(value, begun.as_ref(), run));
+        row.iter_mut().for_each(|value| self.name_given_columns(value, begun.as_ref(), run));
         match begun_with {
             Some((place, shape)) if self.shape_of(*place).is_some_and(|now| now != shape) => {
-                let given = Arc::new(RecordShape { type_oid: oids::RECORD, fields: columns.to_vec() });
+                let given = Arc::new(RecordShape::of_fields(columns.to_vec()));
                 let mut value = fit_record(&RecordValue { shape: given, fields: row }, shape, run)?;
-                self.mark_given(&mut value, begun.as_ref(), run);
+                self.name_given_columns(&mut value, begun.as_ref(), run);
                 let whole = self.part_as_types_are_now(*place, &value)?;
                 self.checked(*place, whole, run)?;
                 self.values[*place] = value;
@@ -504,7 +422,7 @@ impl Frame<'_> {
     /// The value of a variable as the types of its rows are now.
     ///
     /// # Errors
-    /// 55000 if the value was made before a change after which the names do not tell which field is which.
+    /// 55000 if a field of a row in the value has got another type since the row was made.
     pub fn whole(&self, place: usize) -> Result<Value> {
         self.part_as_types_are_now(place, &self.values[place])
     }
@@ -514,7 +432,7 @@ impl Frame<'_> {
     /// # Errors
     /// As [`Frame::whole`].
     pub fn part_as_types_are_now(&self, place: usize, part: &Value) -> Result<Value> {
-        if self.changed_types.earlier.is_empty() {
+        if self.changed_types.now.is_empty() {
             return Ok(part.clone());
         }
         self.changed_types.as_types_are_now(part).ok_or_else(|| {
@@ -530,46 +448,28 @@ impl Frame<'_> {
     pub fn fields_after_change(&self, place: usize) -> Option<&Arc<RecordShape>> {
         let Value::Record(record) = &self.values[place] else { return None };
         let now = self.changed_types.columns_now(record)?;
-        self.changed_types.fields_now(record, now).map(|_| now)
+        fields_as_type_is_now(record, now).map(|_| now)
     }
 }
 
 /// The fields of `record`, which was made when its type had other columns, for the columns of `now`: dropped ones are left out, new ones are
-/// NULL. None if a column may have been renamed or retyped, because then the names do not tell which field is which.
-pub fn fields_as_type_is_now(record: &RecordValue, now: &RecordShape) -> Option<Vec<Value>> {
-    let old = &record.shape.fields;
-    if *old == now.fields {
-        return Some(record.fields.clone());
-    }
-    if old.len() != record.fields.len() {
-        return None;
-    }
-    // New columns come last. If the last one is an old one and there are as many as before, some have been renamed.
-    if old.last() == now.fields.last() && has_types_of(old, &now.fields) {
-        return Some(record.fields.clone());
-    }
+/// NULL. None if a column has got another type.
+fn fields_as_type_is_now(record: &RecordValue, now: &RecordShape) -> Option<Vec<Value>> {
     let mut fields = Vec::with_capacity(now.fields.len());
-    // Fields that stay keep their order.
-    let mut next = 0;
-    while let Some(found) = now.fields.get(fields.len())
-        && let Some(place) = (next..old.len()).find(|place| old[*place] == *found)
-    {
-        fields.push(record.fields[place].clone());
-        next = place + 1;
+    for (number, (_, sql_type)) in now.fields.iter().enumerate() {
+        let place = record.shape.place_of(number, now.attribute_at(number));
+        let own = place.and_then(|place| Some((record.shape.fields.get(place)?, record.fields.get(place)?)));
+        fields.push(match own {
+            Some(((_, own_type), value)) if own_type == sql_type => value.clone(),
+            Some(_) => return None,
+            None => Value::Null,
+        });
     }
-    // One that is gone and one that is new may be the same under another name, or with another type. Those before a field that stays are not.
-    let may_be =
-        |gone: &(String, types::SqlType), new: &(String, types::SqlType)| gone.0 == new.0 || gone.1.oid == new.1.oid;
-    let is_unclear = |gone: &(String, types::SqlType)| now.fields[fields.len()..].iter().any(|new| may_be(gone, new));
-    if old[next..].iter().any(is_unclear) {
-        return None;
-    }
-    fields.resize(now.fields.len(), Value::Null);
     Some(fields)
 }
 
 /// Whether these fields have, in order, the types of those.
-pub fn has_types_of(these: &[(String, types::SqlType)], those: &[(String, types::SqlType)]) -> bool {
+fn has_types_of(these: &[(String, types::SqlType)], those: &[(String, types::SqlType)]) -> bool {
     these.len() == those.len() && these.iter().zip(those).all(|(one, other)| one.1 == other.1)
 }
 

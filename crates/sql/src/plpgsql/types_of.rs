@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::{Error, Result, sqlstate};
-use plan::user_types::composite_fields;
-use types::{CatalogLookup, RecordShape, oids};
+use plan::user_types::composite_shape;
+use types::{CatalogLookup, RecordShape};
 
 use super::compile::kind_of;
 use super::parse::{Parser, folded};
@@ -82,12 +82,10 @@ impl Parser<'_> {
         }
         let found = match self.catalog.relation_or_type(schema, name) {
             Some(Ok(schema::catalog::Relation::Table(table))) => Some(RecordShape::of_table(table)),
-            Some(Err(composite)) => {
-                composite_fields(composite).map(|fields| Arc::new(RecordShape { type_oid: composite.oid, fields }))
-            }
+            Some(Err(composite)) => composite_shape(composite).map(Arc::new),
             _ => self.catalog.system_table(schema, name).map(|table| {
                 let fields = table.columns.iter().map(|column| (column.name.to_string(), column.sql_type));
-                Arc::new(RecordShape { type_oid: oids::RECORD, fields: fields.collect() })
+                Arc::new(RecordShape::of_fields(fields.collect()))
             }),
         };
         found.ok_or_else(|| {

@@ -56,8 +56,6 @@ pub struct SessionState {
     pub(super) is_read_uncommitted: Cell<bool>,
     /// The transaction in progress has changed the catalog: its plans are its own.
     pub(crate) changed_catalog: Cell<bool>,
-    /// The row types whose columns the session has changed, in order.
-    pub(crate) row_type_changes: RefCell<Vec<Oid>>,
     /// Code that users made, or `set_config`, has run in the transaction in progress. By what it has read it may have changed
     /// settings, cursors, prepared statements and the catalog.
     pub(crate) has_run_functions: Cell<bool>,
@@ -245,7 +243,6 @@ impl SessionState {
             statement_timestamp: Cell::new(now),
             is_read_uncommitted: Cell::new(false),
             changed_catalog: Cell::new(false),
-            row_type_changes: RefCell::default(),
             has_run_functions: Cell::new(false),
             nests_deep: Cell::new(false),
             characters_before: Cell::new(0),

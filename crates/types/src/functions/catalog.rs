@@ -208,10 +208,8 @@ fn enum_range(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> 
 }
 
 fn record(columns: &[(&str, Oid)], fields: Vec<Value>) -> Value {
-    let shape = RecordShape {
-        type_oid: RECORD,
-        fields: columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid))).collect(),
-    };
+    let names = columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid)));
+    let shape = RecordShape::of_fields(names.collect());
     Value::Record(Arc::new(RecordValue { shape: Arc::new(shape), fields }))
 }
 

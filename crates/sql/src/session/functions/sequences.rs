@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
 use plan::privileges::Privileges;
-use types::{RecordShape, RecordValue, SqlType, Value, function, oids};
+use types::{RecordShape, RecordValue, SqlType, Value, function};
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
 use crate::executor::Run;
@@ -109,7 +109,7 @@ fn parameters(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let columns = function(Oid(3078)).map_or(&[][..], |def| def.columns);
     let fields = columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid))).collect();
     Ok(Value::Record(Arc::new(RecordValue {
-        shape: Arc::new(RecordShape { type_oid: oids::RECORD, fields }),
+        shape: Arc::new(RecordShape::of_fields(fields)),
         fields: vec![
             Value::Int8(sequence.start),
             Value::Int8(sequence.minimum),

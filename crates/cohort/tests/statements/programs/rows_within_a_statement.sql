@@ -1,0 +1,62 @@
+-- A statement changes a type while it holds rows of it, and hands them to functions that see the type as it is then.
+create type p as (a int, b int, c int);
+create table t (a int, b int, c int);
+insert into t values (1, 2, 3);
+
+create function made() returns p language plpgsql as $$ declare r p; begin r.b := 20; r.c := 30; return r; end $$;
+create function made_t() returns t language plpgsql as $$ declare r t; begin r.b := 20; r.c := 30; return r; end $$;
+create function drops(kind text) returns int language plpgsql as
+  $$ begin execute 'alter ' || kind || case when kind like 'type%' then ' drop attribute a' else ' drop column a' end; return 0; end $$;
+create function adds() returns int language plpgsql as $$ begin alter type p add attribute a int; return 0; end $$;
+create function seen(x p) returns text language plpgsql as $$ begin return x.b || '/' || x.c || x::text; end $$;
+create function seen_t(x t) returns text language plpgsql as $$ begin return x.b || '/' || x.c || x::text; end $$;
+create function seen_in_array(x p[]) returns text language plpgsql as
+  $$ declare r p; begin r := x[1]; return concat_ws('/', x[1].b, (x[1]).c, r.b, r, x[1]); end $$;
+create function seen_by_sql(x p) returns int language sql as 'select x.b * 10 + x.c';
+
+select drops('type p'), (made()).b, (made()).c;
+select adds();
+select (x).b, drops('type p'), seen(x), (x).c from (select row(2, 3, 4)::p as x offset 0) s;
+select adds();
+select (x[1]).b, drops('type p'), seen_in_array(x), (x[1]).c from (select array[row(2, 3, 4)::p] as x offset 0) s;
+select adds();
+select drops('type p'), adds(), (x).b, seen(x), seen_by_sql(x) from (select row(2, 3, 4)::p as x offset 0) s;
+
+-- A field that goes and comes again under its name is another one.
+do $$ declare r p; s p[]; begin
+  r := row(1, 2, 3); s := array[r, r];
+  perform drops('type p'), adds();
+  raise notice '% % %', r, s, s[1].c;
+  r.a := 7;
+  raise notice '%', r;
+end $$;
+-- A change that is rolled back.
+do $$ declare r p := row(1, 2, 3); begin
+  begin
+    alter type p add attribute z int;
+    r := row(1, 2, 3, 4);
+    raise exception 'back';
+  exception when raise_exception then null;
+  end;
+  raise notice '%', r;
+end $$;
+-- Several changes at once.
+do $$ declare r p := row(1, 2, 3); s p[] := array[row(4, 5, 6)::p]; begin
+  alter type p rename attribute b to bb;
+  alter type p drop attribute c, add attribute b int, add attribute c text;
+  raise notice '% %', r, s;
+  s := s || row(7, 8, 9, 'ten')::p;
+  raise notice '%', s;
+end $$;
+drop function seen, seen_in_array, seen_by_sql;
+
+do $$ declare r t; q t[]; begin
+  select * into r from t;
+  select array_agg(t) into q from t;
+  perform drops('table t');
+  raise notice '% %', r, q;
+  raise notice '% %', r.b, q[1].b;
+  raise notice '% % %', seen_t(r), seen_t(q[1]), seen_t(made_t());
+end $$;
+alter table t add a int;
+select drops('table t'), (made_t()).b, seen_t(x), (x).b from (select row(1, 2, 3)::t x offset 0) s;
