@@ -436,7 +436,7 @@ fn replace_cte(query: &mut Query, id: CteId, body: Query) -> u32 {
 }
 
 /// Moves a query `levels` further in: what it reads of enclosing queries is that much further out.
-fn raise_query(query: &mut Query, levels: u32) {
+pub(super) fn raise_query(query: &mut Query, levels: u32) {
     if levels == 0 {
         return;
     }

@@ -7,7 +7,7 @@ use types::{SqlType, Value};
 
 use super::access::{Access, Offered};
 use super::build::Builder;
-use super::flatten::{Group, RelationSet, Unit, inline_ctes, relations_of};
+use super::flatten::{Group, RelationSet, Unit, inline_ctes, raise_query, relations_of};
 use super::fold::has_subquery;
 use super::join::{Path, scan_path};
 use super::lower::Layout;
@@ -262,7 +262,8 @@ impl Planner<'_, '_> {
             let number = u32::MAX - subqueries.len() as u32;
             subqueries.push(first_of(query, conditions, argument, descending, number));
         }
-        let mut rewritten = Query { targets: query.targets.clone(), ..Query::default() };
+        let (limit, offset) = (query.limit.clone(), query.offset.clone());
+        let mut rewritten = Query { targets: query.targets.clone(), limit, offset, ..Query::default() };
         for target in &mut rewritten.targets {
             replace_aggregates(&mut target.expr, &calls, &subqueries);
         }
@@ -287,13 +288,7 @@ fn first_of(query: &Query, conditions: Vec<Expr>, argument: &Expr, descending: b
         limit: Some(Expr::constant(Value::Int8(1), SqlType::INT8)),
         ..Query::default()
     };
-    // What the conditions read of enclosing queries is one query further out now.
-    inner.for_each_expr_mut(0, &mut |expr, depth| {
-        bound::for_each_inner_mut(expr, depth, &mut |found, depth| match &mut found.kind {
-            ExprKind::Variable(variable) if variable.level > depth => variable.level += 1,
-            _ => {}
-        });
-    });
+    raise_query(&mut inner, 1);
     let subquery = plan::Subquery {
         kind: SubqueryKind::Scalar,
         body: SubqueryBody::Bound(Box::new(inner)),
