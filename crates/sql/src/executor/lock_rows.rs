@@ -11,7 +11,7 @@ use schema::row::RowBytes;
 use types::Value;
 
 use super::modify::concurrent_change;
-use super::recheck::{Recheck, Rechecked};
+use super::recheck::{Newest, Recheck};
 use super::{BoxOperator, Operator, Run};
 use crate::session::read_only_transaction;
 
@@ -71,12 +71,14 @@ pub struct LockRowsRows<'p> {
     tables: Vec<Arc<Table>>,
     recheck: Recheck<'p>,
     row: Vec<Value>,
+    /// The newest versions of the row's parts that others have changed.
+    changed: Vec<Newest>,
 }
 
 impl<'p> LockRowsRows<'p> {
     pub fn new(node: &'p plan::LockRows, input: BoxOperator<'p>) -> Self {
         let recheck = Recheck::new(&node.recheck, &node.input);
-        LockRowsRows { node, input, tables: Vec::new(), recheck, row: Vec::new() }
+        LockRowsRows { node, input, tables: Vec::new(), recheck, row: Vec::new(), changed: Vec::new() }
     }
 
     /// 25006: a lock is as good as a change, and only temporary tables are changed.
@@ -88,7 +90,7 @@ impl<'p> LockRowsRows<'p> {
         Err(read_only_transaction(tag(self.node)))
     }
 
-    /// Locks one row; whether the input row still qualifies.
+    /// Locks one row in its newest version; false if there is none any more.
     fn lock(&mut self, number: usize, lock: &'p RowLock, run: &mut Run<'_, 'p>) -> Result<bool> {
         // An outer join may have found no row to lock.
         let Value::Tid(mut tid) = self.row[lock.ctid as usize] else { return Ok(true) };
@@ -110,13 +112,27 @@ impl<'p> LockRowsRows<'p> {
                 }
                 Modify::Updated { newest, .. } => {
                     let mut bytes = RowBytes::new();
-                    match self.recheck.try_again(lock.scan, &table, newest, &mut self.row, &mut bytes, run)? {
-                        Rechecked::Qualifies(version) => tid = version,
-                        Rechecked::Fails => return Ok(false),
-                    }
+                    let Some(version) = run.engine().newest_version(&table, newest, &mut bytes)? else {
+                        return Ok(false);
+                    };
+                    tid = version;
+                    self.changed.retain(|changed| changed.scan != lock.scan);
+                    self.changed.push(Newest { scan: lock.scan, table: Arc::clone(&table), tid, bytes });
                 }
             }
         }
+    }
+
+    /// Locks the rows that the input row was made of, each in its newest version, and then asks once whether the input row qualifies with all of
+    /// them: a transaction may have changed two of them together.
+    fn lock_all(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
+        self.changed.clear();
+        for (number, lock) in self.node.locks.iter().enumerate() {
+            if !self.lock(number, lock, run)? {
+                return Ok(false);
+            }
+        }
+        Ok(self.changed.is_empty() || self.recheck.qualifies(&self.changed, &mut self.row, run)?)
     }
 }
 
@@ -127,15 +143,12 @@ impl<'p> Operator<'p> for LockRowsRows<'p> {
             let open = |lock: &RowLock| run.engine().open_table(lock.table.oid);
             self.tables = self.node.locks.iter().map(open).collect::<Result<_>>()?;
         }
-        'rows: while self.input.next(run)? {
+        while self.input.next(run)? {
             self.row.clear();
             self.row.extend_from_slice(self.input.row());
-            for (number, lock) in self.node.locks.iter().enumerate() {
-                if !self.lock(number, lock, run)? {
-                    continue 'rows;
-                }
+            if self.lock_all(run)? {
+                return Ok(true);
             }
-            return Ok(true);
         }
         Ok(false)
     }

@@ -19,6 +19,18 @@ pub struct Recheck<'p> {
     decoders: Vec<Option<RowDecoder>>,
 }
 
+/// The newest version of a row. It takes the place of the version that a scan has read.
+pub struct Newest {
+    /// The scan.
+    pub scan: ScanId,
+    /// The row's table.
+    pub table: Arc<Table>,
+    /// Where the version is.
+    pub tid: Tid,
+    /// Its stored form.
+    pub bytes: RowBytes,
+}
+
 /// What the second look found.
 pub enum Rechecked {
     /// The version at this place qualifies; the input row holds its values.
@@ -48,9 +60,26 @@ impl<'p> Recheck<'p> {
         run: &mut Run<'_, 'p>,
     ) -> Result<Rechecked> {
         let Some(tid) = run.engine().newest_version(table, newest, bytes)? else { return Ok(Rechecked::Fails) };
-        let qualifies = match self.how {
+        let newest = Newest { scan, table: Arc::clone(table), tid, bytes: std::mem::take(bytes) };
+        let qualifies = self.qualifies(std::slice::from_ref(&newest), row, run)?;
+        *bytes = newest.bytes;
+        if qualifies {
+            return Ok(Rechecked::Qualifies(tid));
+        }
+        run.engine().end_turn();
+        Ok(Rechecked::Fails)
+    }
+
+    /// Whether a row still qualifies with these versions in it, one for each scan whose row has changed. If so, `row` holds their values.
+    ///
+    /// # Errors
+    /// What the conditions raise.
+    pub fn qualifies(&mut self, newest: &[Newest], row: &mut Vec<Value>, run: &mut Run<'_, 'p>) -> Result<bool> {
+        match self.how {
             plan::Recheck::Columns { scans, condition, computed } => {
-                self.read_columns(scan, scans, table, tid, row, bytes, run)?;
+                for version in newest {
+                    self.read_columns(version, scans, row, run)?;
+                }
                 let qualifies = match condition {
                     Some(condition) => is_true(condition, row, run)?,
                     None => true,
@@ -60,29 +89,20 @@ impl<'p> Recheck<'p> {
                         row[*slot as usize] = evaluate(expr, row, run)?;
                     }
                 }
-                qualifies
+                Ok(qualifies)
             }
-            plan::Recheck::Rerun { scans } => self.rerun(scan, scans, tid, row, bytes, run)?,
-        };
-        if qualifies {
-            return Ok(Rechecked::Qualifies(tid));
+            plan::Recheck::Rerun { scans } => self.rerun(newest, scans, row, run),
         }
-        run.engine().end_turn();
-        Ok(Rechecked::Fails)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn read_columns(
         &mut self,
-        scan: ScanId,
+        Newest { scan, table, tid, bytes }: &Newest,
         scans: &'p [ScanSlots],
-        table: &Table,
-        tid: Tid,
         row: &mut [Value],
-        bytes: &RowBytes,
         run: &Run<'_, 'p>,
     ) -> Result<()> {
-        let Some(number) = scans.iter().position(|slots| slots.scan == scan) else { return Ok(()) };
+        let Some(number) = scans.iter().position(|slots| slots.scan == *scan) else { return Ok(()) };
         if self.decoders.is_empty() {
             self.decoders.resize_with(scans.len(), || None);
         }
@@ -91,24 +111,23 @@ impl<'p> Recheck<'p> {
                 scans[number].columns.iter().map(|(slot, column)| (*slot as usize, *column)).collect();
             RowDecoder::new(&table.def, &columns, &run.catalog)
         });
-        decoder.decode(table, bytes, tid, row)
+        decoder.decode(table, bytes, *tid, row)
     }
 
     /// Runs the input again with each scan reduced to one row.
     fn rerun(
         &self,
-        scan: ScanId,
+        newest: &[Newest],
         scans: &'p [ScanSlots],
-        tid: Tid,
         row: &mut Vec<Value>,
-        bytes: &RowBytes,
         run: &mut Run<'_, 'p>,
     ) -> Result<bool> {
         let count = scans.iter().map(|slots| slots.scan.0 as usize + 1).max().unwrap_or(0);
         let mut replacements = vec![Replacement::None; count];
         for slots in scans {
-            let only = if slots.scan == scan {
-                Some((tid, bytes.clone()))
+            let changed = newest.iter().find(|version| version.scan == slots.scan);
+            let only = if let Some(version) = changed {
+                Some((version.tid, version.bytes.clone()))
             } else {
                 match row[slots.ctid as usize] {
                     Value::Tid(tid) => {
