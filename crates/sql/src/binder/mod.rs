@@ -64,6 +64,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ::types::{CatalogLookup, EvalContext, SqlType, Value};
+use base::lock_mode::LockMode;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use plan::bound::Query;
 use plan::privileges::{self, Access, ColumnsUsed, Privileges};
@@ -146,6 +147,8 @@ pub struct BindContext<'a> {
     pub settings: PlannerSettings,
     /// The privileges that evaluating needs of those expressions that were bound by themselves; those of statements are in [`Bound`].
     pub needed: Vec<Access>,
+    /// The relations that the statement has named up to now, and how it locks them: if it is found to be wrong, others may just be changing them.
+    pub named: Vec<(Oid, LockMode)>,
 }
 
 /// What names and literals of a text stand for, by where they stand in it.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
 use plan::bound::{Column, Relation, RelationKind};
 use plan::user_types::{composite_named, is_composite_type};
@@ -121,7 +122,12 @@ impl Binder<'_, '_> {
             return Err(self.unsupported(message, name.location));
         }
         match self.relation_named(name.schema.as_ref(), &name.name, name.location)? {
-            Some(found) => Ok(found),
+            Some(found) => {
+                if let FoundRelation::Table(table) = &found {
+                    self.note_named(table.oid, LockMode::AccessShare);
+                }
+                Ok(found)
+            }
             None => {
                 let shown = match &name.schema {
                     Some(schema) => format!("{schema}.{}", name.name),
@@ -143,6 +149,12 @@ impl Binder<'_, '_> {
         }
     }
 
+    fn note_named(&mut self, relation: Oid, mode: LockMode) {
+        if !self.context.named.contains(&(relation, mode)) {
+            self.context.named.push((relation, mode));
+        }
+    }
+
     /// What INSERT, UPDATE or DELETE names.
     pub(super) fn change_target_named(&mut self, name: &QualifiedName, verb: ChangeVerb) -> Result<ChangeTarget> {
         let complaint = |binder: &Self, what: String| Err(binder.error(sqlstate::WRONG_OBJECT_TYPE, what, -1));
@@ -152,7 +164,10 @@ impl Binder<'_, '_> {
         }
         match self.required_relation(name)? {
             FoundRelation::Table(table) => match table.kind {
-                catalog::RelationKind::Table => Ok(ChangeTarget::of_table(table)),
+                catalog::RelationKind::Table => {
+                    self.note_named(table.oid, LockMode::RowExclusive);
+                    Ok(ChangeTarget::of_table(table))
+                }
                 catalog::RelationKind::MaterializedView => {
                     complaint(self, format!("cannot change materialized view \"{}\"", table.name))
                 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::settings::Id;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use plan::privileges::Access;
@@ -33,7 +34,12 @@ pub struct Environment<'a> {
     errors_wait: bool,
     parameter_values: Option<&'a [Value]>,
     earlier: Option<&'a Meaning>,
+    /// The relations that the last statement named, if it was found to be wrong.
+    named: RefCell<Vec<(Oid, LockMode)>>,
 }
+
+/// Errors that a change of a relation can give a statement, or take from it, by the classes of their SQLSTATEs.
+const CLASSES_OF_WRONG_STATEMENTS: &[&str] = &["0A", "22", "42", "55"];
 
 impl<'a> Environment<'a> {
     /// The session `state` with the catalog `view`.
@@ -50,6 +56,7 @@ impl<'a> Environment<'a> {
             errors_wait: false,
             parameter_values: None,
             earlier: None,
+            named: RefCell::default(),
         }
     }
 
@@ -140,11 +147,56 @@ impl<'a> Environment<'a> {
         self.with_context(text, |context| crate::planner::plan_statement(statement, context, &mut parameters))
     }
 
-    /// The same, ready to be run. A statement that is too deep for this stack, as views over views may be, is planned on a further one.
+    /// The same, ready to be run. A statement that does not fit the catalog may fit what others are just making of the relations that it
+    /// names. So it waits for them, and is planned again if they have changed something.
     ///
     /// # Errors
-    /// Whatever binding and planning raise.
+    /// Whatever binding and planning raise; those of waiting for locks.
     pub fn planned(
+        &self,
+        text: &str,
+        statement: &syntax::tree::Statement,
+        parameters: Parameters,
+    ) -> Result<Arc<Planned>> {
+        let mut locked = Vec::new();
+        let mut planned = self.planned_at_once(text, statement, parameters.clone());
+        let mut named = self.named.take();
+        while let Err(error) = &planned
+            && CLASSES_OF_WRONG_STATEMENTS.contains(&error.sqlstate().class())
+            && let Some(view) = self.catalog_under_locks(named, &mut locked)?
+        {
+            let environment = self.with_view(view);
+            planned = environment.planned_at_once(text, statement, parameters.clone());
+            named = environment.named.take();
+        }
+        planned
+    }
+
+    /// Locks relations that are not locked yet. The catalog as it is then, if it is another one than that of the environment.
+    fn catalog_under_locks(
+        &self,
+        named: Vec<(Oid, LockMode)>,
+        locked: &mut Vec<(Oid, LockMode)>,
+    ) -> Result<Option<CatalogView>> {
+        let before = locked.len();
+        for lock in named {
+            if !locked.contains(&lock) {
+                self.state.engine().lock_relation(lock.0, lock.1, WaitPolicy::Block)?;
+                locked.push(lock);
+            }
+        }
+        let has_changed = self.view.catalog().version() != self.state.engine().catalog_version();
+        Ok((locked.len() > before && has_changed).then(|| self.state.catalog()))
+    }
+
+    /// The same environment with another state of the catalog.
+    fn with_view(&self, view: CatalogView) -> Environment<'a> {
+        Environment { view, stored_query_of: self.stored_query_of.clone(), named: RefCell::default(), ..*self }
+    }
+
+    /// As [`Environment::planned`], by the catalog as it is. A statement that is too deep for this stack, as views over views may be, is planned
+    /// on a further one.
+    fn planned_at_once(
         &self,
         text: &str,
         statement: &syntax::tree::Statement,
@@ -231,8 +283,10 @@ impl<'a> Environment<'a> {
                 ..planner_settings(self.state)
             },
             needed: Vec::new(),
+            named: Vec::new(),
         };
-        let result = work(&mut context)?;
+        let result =
+            work(&mut context).inspect_err(|_| *self.named.borrow_mut() = std::mem::take(&mut context.named))?;
         Ok((result, context.needed))
     }
 }
