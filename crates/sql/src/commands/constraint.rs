@@ -414,6 +414,16 @@ fn is_other_kind(table: &TableDef, name: &str, wanted: &str) -> Error {
     Error::new(sqlstate::WRONG_OBJECT_TYPE, message)
 }
 
+/// Locks the tables that foreign keys of `table` refer to, before these keys go: changes of their rows queue checks of the keys.
+pub(super) fn lock_referenced(ddl: &Ddl<'_>, table: &TableDef, goes: impl Fn(&ConstraintDef) -> bool) -> Result<()> {
+    for constraint in table.constraints.iter().filter(|constraint| goes(constraint)) {
+        if let ConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind {
+            ddl.lock(*referenced_table, LockMode::AccessExclusive)?;
+        }
+    }
+    Ok(())
+}
+
 /// The place of a table's constraint: 42704 if there is none of this name.
 pub(super) fn find(table: &TableDef, name: &str) -> Result<usize> {
     table.constraints.iter().position(|constraint| constraint.name == name).ok_or_else(|| {

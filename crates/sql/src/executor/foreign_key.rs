@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::Isolation;
 use plan::CatalogView;
@@ -52,12 +53,6 @@ struct ForeignKey {
     matching: ForeignKeyMatch,
     initially_deferred: bool,
     deferrable: bool,
-}
-
-impl ForeignKey {
-    fn is_of(&self, table: &TableDef) -> bool {
-        table.constraints.iter().any(|constraint| constraint.oid == self.constraint)
-    }
 }
 
 /// A check that waits for the end of its statement or transaction.
@@ -193,6 +188,11 @@ impl ForeignKey {
             initially_deferred: constraint.initially_deferred,
             deferrable: constraint.deferrable,
         }))
+    }
+
+    /// What happens to the references of a row that goes, or of one whose key is replaced.
+    fn action(&self, is_replaced: bool) -> ForeignKeyAction {
+        if is_replaced { self.on_update } else { self.on_delete }
     }
 
     fn is_deferred(&self, state: &SessionState) -> bool {
@@ -402,6 +402,9 @@ pub fn apply_deferral(state: &SessionState, is_nested: bool, client: &mut dyn Cl
         };
         let mut pending = state.pending_checks.borrow_mut();
         let due: Vec<PendingCheck> = pending.extract_if(.., |check| check.is_deferred && is_immediate(check)).collect();
+        if due.is_empty() {
+            return Ok(());
+        }
         // If this is undone, the checks are as pending as before.
         state.made_checks.borrow_mut().extend(due.iter().cloned());
         pending.extend(due.into_iter().map(|check| PendingCheck {
@@ -477,9 +480,8 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
         }
     };
     // The constraint may have been dropped since.
-    if !run.catalog.catalog().table(key.table.oid).is_some_and(|table| key.is_of(table)) {
-        return Ok(());
-    }
+    let Some(key) = key_under_lock(key, what, run)? else { return Ok(()) };
+    let key = &*key;
     let (old, new) = match what {
         Check::Referenced { values, row } => {
             return seeing(Sight::Statement, run, |run| {
@@ -488,7 +490,7 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
         }
         Check::Gone { old, new } => (old, new),
     };
-    let action = if new.is_some() { key.on_update } else { key.on_delete };
+    let action = key.action(new.is_some());
     match action {
         ForeignKeyAction::Restrict => {
             return seeing(Sight::Latest, run, |run| refuse_references(key, old, run));
@@ -513,6 +515,28 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
         return seeing(Sight::Latest, run, |run| refuse_orphans(key, old, run));
     }
     Ok(())
+}
+
+/// The key as it is once the other table is locked. Others may have renamed, changed or dropped the tables until then. A snapshot that was taken
+/// before the lock would not see what they have changed. None if the constraint is gone.
+fn key_under_lock(key: &Arc<ForeignKey>, what: &Check, run: &mut Run<'_, '_>) -> Result<Option<Arc<ForeignKey>>> {
+    let (other, mode) = match what {
+        Check::Referenced { .. } => (&key.referenced, LockMode::RowShare),
+        Check::Gone { new, .. } => match key.action(new.is_some()) {
+            ForeignKeyAction::NoAction | ForeignKeyAction::Restrict => (&key.table, LockMode::RowShare),
+            _ => (&key.table, LockMode::RowExclusive),
+        },
+    };
+    run.engine().lock_relation(other.oid, mode, WaitPolicy::Block)?;
+    run.refresh_catalog();
+    let catalog = run.catalog.catalog();
+    let is_as_known = |known: &Arc<TableDef>| catalog.table(known.oid).is_some_and(|now| Arc::ptr_eq(now, known));
+    if is_as_known(&key.table) && is_as_known(&key.referenced) {
+        return Ok(Some(Arc::clone(key)));
+    }
+    let Some(table) = catalog.table(key.table.oid) else { return Ok(None) };
+    let constraint = table.constraints.iter().find(|constraint| constraint.oid == key.constraint);
+    Ok(constraint.and_then(|constraint| ForeignKey::new(constraint, table, catalog)))
 }
 
 /// 40001 if one of the rows that refer to `old` by now is not one that the transaction's own snapshot sees.

@@ -313,9 +313,6 @@ fn drop_constraint(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, cascade: bool, if_e
         }
         return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
     };
-    if let schema::catalog::ConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind {
-        ddl.lock(*referenced_table, LockMode::AccessExclusive)?;
-    }
     drop_all(ddl, &[Node::Constraint(oid, constraint.oid)], cascade)
 }
 

@@ -16,6 +16,7 @@ use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::{Catalog, ConstraintKind, FunctionDef, IndexDef, Object, RelationKind, TableDef};
 
+use super::constraint::lock_referenced;
 use super::ddl::{DROP_LOCK, Ddl};
 use super::reshape::{Reshaping, Stored};
 use super::restate::with_rows;
@@ -721,7 +722,10 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
             Node::Object(oid) => {
                 let object = ddl.catalog().object(oid).cloned();
                 match object {
-                    Some(Object::Table(_)) => lock_unused(ddl, oid, "DROP TABLE")?,
+                    Some(Object::Table(table)) => {
+                        lock_unused(ddl, oid, "DROP TABLE")?;
+                        lock_referenced(ddl, &table, |_| true)?;
+                    }
                     Some(Object::Sequence(_)) => ddl.lock(oid, LockMode::AccessExclusive)?,
                     Some(Object::Index(index)) => {
                         ddl.lock(index.table, LockMode::AccessExclusive)?;
@@ -776,6 +780,7 @@ fn execute(ddl: &mut Ddl<'_>, doomed: &[Doomed]) -> Result<()> {
                 // Deferred checks of a foreign key do not keep it: they are dropped with it.
                 lock_unused(ddl, table, if is_foreign_key { "DROP TRIGGER" } else { "ALTER TABLE" })?;
                 let mut def = (*ddl.table(table)?).clone();
+                lock_referenced(ddl, &def, |other| other.oid == constraint)?;
                 def.constraints.retain(|other| other.oid != constraint);
                 ddl.replace(def)?;
             }
