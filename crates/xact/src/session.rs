@@ -256,6 +256,11 @@ impl SessionSlot {
         self.had_snapshot = true;
     }
 
+    /// Whether the transaction has a snapshot at hand.
+    pub fn has_snapshot(&self) -> bool {
+        self.snapshot.is_some()
+    }
+
     /// Whether the transaction has run a query.
     pub fn has_begun(&self) -> bool {
         self.had_snapshot || self.command != CommandId::FIRST || self.top_xid.is_valid()

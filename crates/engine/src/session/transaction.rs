@@ -530,9 +530,19 @@ impl Session {
         self.slot.borrow_mut().assign_xid()
     }
 
-    /// The transaction has looked at something as a query does: how it is isolated can't be changed any more.
-    pub fn note_snapshot(&mut self) {
+    /// The transaction looks at something as a query does: how it is isolated can't be changed any more. Above READ COMMITTED its snapshot
+    /// is taken now, and not when the statement has waited for its locks.
+    ///
+    /// # Errors
+    /// As [`Session::begin_statement`].
+    pub fn note_snapshot(&self) -> Result<()> {
         self.slot.borrow_mut().note_snapshot();
+        if self.isolation() == Isolation::ReadCommitted || self.is_in_statement() || self.slot.borrow().has_snapshot() {
+            return Ok(());
+        }
+        self.begin_statement()?;
+        self.end_statement();
+        Ok(())
     }
 
     /// Nothing is refused any more for the transaction's being read-only: it ends, and what it leaves to be done is no

@@ -58,6 +58,7 @@ impl SqlSession {
     /// Takes the locks of a plan that was found by its text. False if the catalog has changed since it was made.
     fn lock_known(&self, planned: &Planned) -> Result<bool> {
         refuse_read_only(&self.state, &planned.statement)?;
+        self.state.engine().note_snapshot()?;
         RelationLocks::default().take(&self.state, planned)
     }
 

@@ -134,7 +134,10 @@ impl SqlSession {
 
     /// Notes that the transaction can't change its isolation any more, if finding out what `statement` means reads the catalog as a
     /// query does.
-    pub(super) fn note_snapshot_of(&self, statement: &Statement) {
+    ///
+    /// # Errors
+    /// Those of taking a snapshot.
+    pub(super) fn note_snapshot_of(&self, statement: &Statement) -> Result<()> {
         if matches!(
             statement,
             Statement::Select(_)
@@ -146,12 +149,16 @@ impl SqlSession {
                 | Statement::CreateTableAs(_)
                 | Statement::Call(_)
         ) {
-            self.state.engine_mut().note_snapshot();
+            self.state.engine().note_snapshot()?;
         }
+        Ok(())
     }
 
     /// The same, if a utility statement takes a snapshot to run.
-    pub(super) fn note_snapshot_to_run(&self, statement: &Statement) {
+    ///
+    /// # Errors
+    /// Those of taking a snapshot.
+    pub(super) fn note_snapshot_to_run(&self, statement: &Statement) -> Result<()> {
         if !matches!(
             statement,
             Statement::Lock(_)
@@ -164,8 +171,9 @@ impl SqlSession {
                 | Statement::Notify { .. }
                 | Statement::Checkpoint
         ) {
-            self.state.engine_mut().note_snapshot();
+            self.state.engine().note_snapshot()?;
         }
+        Ok(())
     }
 
     fn start_transaction(&mut self, options: TransactionOptions) -> Result<()> {
