@@ -41,6 +41,11 @@ pub struct Index {
 }
 
 impl Table {
+    /// Whether a foreign key may refer to the column.
+    pub fn is_key_column(&self, column: usize) -> bool {
+        self.key_columns.contains(column)
+    }
+
     /// Its identifier.
     pub fn oid(&self) -> Oid {
         self.def.oid

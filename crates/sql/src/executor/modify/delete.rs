@@ -1,6 +1,7 @@
 //! DELETE.
 
 use base::Result;
+use base::lock_mode::RowLockMode;
 use engine::{Isolation, Modify};
 use plan::Event;
 use schema::catalog::TriggerTiming;
@@ -52,7 +53,8 @@ impl<'p> DeleteRows<'p> {
             return Ok(false);
         }
         loop {
-            let gone = if before.is_some() { open.lock_for_triggers(&mut tid, run)? } else { None };
+            let gone =
+                if before.is_some() { open.lock_for_triggers(&mut tid, RowLockMode::Update, run)? } else { None };
             let is_gone = gone.is_some();
             let outcome = match (gone, before) {
                 (Some(gone), _) => gone,

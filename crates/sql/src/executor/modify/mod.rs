@@ -7,6 +7,7 @@ mod update;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use base::lock_mode::{RowLockMode, WaitPolicy};
 use base::{CommandId, Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
 use engine::{Modify, Table};
@@ -131,10 +132,15 @@ impl<'p> OpenTarget<'p> {
         self.target.triggers.as_ref().filter(|triggers| triggers.has(timing, for_row, event))
     }
 
+    /// How an UPDATE of these columns locks a row before its new values are known.
+    fn mode_of_update(&self, assignments: &[Assignment]) -> RowLockMode {
+        let sets_key = assignments.iter().any(|assignment| self.table.is_key_column(assignment.column as usize));
+        if sets_key { RowLockMode::Update } else { RowLockMode::NoKeyUpdate }
+    }
+
     /// Locks the row that BEFORE triggers are about to see; what became of it if it is not there any more.
-    fn lock_for_triggers(&self, tid: &mut Tid, run: &Run<'_, 'p>) -> Result<Option<Modify>> {
-        let mode = base::lock_mode::RowLockMode::NoKeyUpdate;
-        match run.engine().lock_row(&self.table, *tid, mode, base::lock_mode::WaitPolicy::Block)? {
+    fn lock_for_triggers(&self, tid: &mut Tid, mode: RowLockMode, run: &Run<'_, 'p>) -> Result<Option<Modify>> {
+        match run.engine().lock_row(&self.table, *tid, mode, WaitPolicy::Block)? {
             Modify::Done { tid: locked } => {
                 *tid = locked;
                 Ok(None)

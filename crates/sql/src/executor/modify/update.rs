@@ -79,7 +79,10 @@ impl<'p> UpdateRows<'p> {
                 let values = self.new_values(open)?;
                 return Err(open.not_null_violation(&columns[place].name, &values, run));
             }
-            let gone = if before.is_some() { open.lock_for_triggers(&mut tid, run)? } else { None };
+            let gone = match before {
+                Some(_) => open.lock_for_triggers(&mut tid, open.mode_of_update(&node.assignments), run)?,
+                None => None,
+            };
             let outcome = if let Some(gone) = gone {
                 gone
             } else if open.needs_values() || node.returning.is_some() {
