@@ -683,8 +683,9 @@ impl Binder<'_, '_> {
         let current_of = self.current_of(&changed, update.filter.as_ref())?;
         let filter = self.optional_filter(update.filter.as_ref().filter(|_| current_of.is_none()))?;
         let filter = both(conditions, filter);
-        let assignments = self.assignments(&changed, relation, &update.assignments)?;
+        // Errors in RETURNING come first in PostgreSQL.
         let returning = if update.returning.is_empty() { None } else { Some(self.returning(&update.returning)?) };
+        let assignments = self.assignments(&changed, relation, &update.assignments)?;
         self.needs_below(&changed);
         let given = self.given_columns(&changed);
         let target =

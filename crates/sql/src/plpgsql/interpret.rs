@@ -480,9 +480,10 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Sql { statement, into, strict } => match into {
             None => {
-                let (mut gives_rows, mut is_shown, mut is_utility) = (false, false, false);
+                let (mut gives_rows, mut is_query, mut is_shown, mut is_utility) = (false, false, false, false);
                 let mut on_plan = |planned: &Arc<Planned>| {
                     gives_rows = !planned.description.columns.is_empty();
+                    is_query = planned.statement.command == plan::Command::Select;
                     is_utility = matches!(&planned.statement.kind, SqlKind::Utility(_));
                     is_shown = matches!(&planned.statement.kind, SqlKind::Utility(utility)
                         if matches!(**utility, SqlStatement::Show(_) | SqlStatement::Explain(_)));
@@ -490,7 +491,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 };
                 let count =
                     run_statement(statement, frame, run, &mut on_plan, &mut |_, _| Ok(ControlFlow::Continue(())))?;
-                if gives_rows && statement.text.trim_start().to_ascii_lowercase().starts_with("select") {
+                if gives_rows && is_query {
                     return Err(Error::new(sqlstate::SYNTAX_ERROR, "query has no destination for result data")
                         .hint("If you want to discard the results of a SELECT, use PERFORM instead."));
                 }
