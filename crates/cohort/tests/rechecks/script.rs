@@ -1,0 +1,294 @@
+//! What the two sessions of a schedule do.
+
+use std::fmt;
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+/// The steps of a schedule.
+pub struct Script {
+    rows: Vec<String>,
+    /// What the first session does before the second one's statement.
+    pub changes: Vec<String>,
+    /// The second session's isolation level.
+    pub level: &'static str,
+    /// What the second session does.
+    pub statement: String,
+    /// How the first session ends its transaction.
+    pub end: &'static str,
+}
+
+impl Script {
+    /// The schedule of a seed.
+    pub fn of(seed: u64) -> Script {
+        let mut choices = Choices(StdRng::seed_from_u64(seed));
+        let mut rows = choices.rows();
+        let count = choices.between(1, 3);
+        let (changes, statement) = match choices.between(0, 3) {
+            0 => (choices.definitions(), choices.statement_on_definitions()),
+            1 => {
+                rows.extend(choices.keyed_rows());
+                (choices.changes_of_keyed(), choices.statement_on_keyed())
+            }
+            _ => ((0..count).map(|_| choices.change()).collect(), choices.statement()),
+        };
+        let through_function = choices.in_hundred(15);
+        Script {
+            rows,
+            changes,
+            level: if choices.in_hundred(85) { "read committed" } else { "repeatable read" },
+            // A function's statement waits as well.
+            statement: match through_function {
+                true => format!("do $$ begin {}; end $$", as_performed(&statement)),
+                false => statement,
+            },
+            end: if choices.in_hundred(85) { "commit" } else { "rollback" },
+        }
+    }
+
+    /// The statements that make the tables and their rows.
+    pub fn setup(&self) -> Vec<String> {
+        let tables = [
+            "drop table if exists t, u, t2, p, f, old_p, old_f, other_p, other_f cascade",
+            "create table t (id int primary key, b int, c int)",
+            "create table u (id int primary key, tid int, d int)",
+            "create view v as select id, b from t where b > 1",
+        ];
+        tables.map(str::to_owned).into_iter().chain(self.rows.iter().cloned()).collect()
+    }
+}
+
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for text in &self.rows {
+            writeln!(f, "{text};")?;
+        }
+        for text in &self.changes {
+            writeln!(f, "1: {text};")?;
+        }
+        writeln!(f, "2: begin isolation level {}; {};\n1: {};", self.level, self.statement, self.end)
+    }
+}
+
+/// A statement within PL/pgSQL: rows that it gives are kept for nobody.
+fn as_performed(statement: &str) -> String {
+    match statement.strip_prefix("select ") {
+        Some(query) => format!("perform {query}"),
+        None => statement.split(" returning ").next().unwrap_or_default().to_owned(),
+    }
+}
+
+struct Choices(StdRng);
+
+const LOCKS: &[&str] = &["for update", "for no key update", "for share", "for key share"];
+
+impl Choices {
+    fn in_hundred(&mut self, times: u32) -> bool {
+        self.0.random_ratio(times, 100)
+    }
+
+    fn between(&mut self, low: i32, high: i32) -> i32 {
+        self.0.random_range(low..=high)
+    }
+
+    fn any<T: Copy>(&mut self, of: &[T]) -> T {
+        *of.choose(&mut self.0).expect("there are some")
+    }
+
+    /// A value of the columns by which rows are joined.
+    fn value(&mut self) -> i32 {
+        self.between(1, 4)
+    }
+
+    fn rows(&mut self) -> Vec<String> {
+        let mut rows = Vec::new();
+        for id in 1..=4 {
+            rows.push(format!("insert into t values ({id}, {}, {})", self.value(), self.value()));
+            // No two rows of `u` have one `tid`: which of several is joined is a matter of the plan.
+            rows.push(format!("insert into u values ({id}, {id}, {})", self.value()));
+        }
+        rows
+    }
+
+    /// A change of the first session.
+    fn change(&mut self) -> String {
+        let (id, value) = (self.value(), self.value());
+        match self.between(0, 11) {
+            0 => format!("update t set b = {value} where id = {id}"),
+            1 => format!("update t set b = b + 1 where id <= {id}"),
+            2 => format!("update t set c = {value} where b = {id}"),
+            // Both sides of a join together.
+            3 => format!("update t set b = b + 10; update u set tid = tid + 10 where id >= {id}"),
+            4 => format!("update u set tid = 10 where id = {id}; update t set b = 10 where b = {value}"),
+            5 => format!("update u set d = {value} where id = {id}"),
+            6 => format!("update u set tid = tid + 100 where id = {id}"),
+            7 => format!("delete from t where id = {id}"),
+            // Not here: IN and EXISTS. PostgreSQL looks at the same row of the subquery again, or at all of them, as its plan is.
+            8 => format!("delete from u where id = {id}"),
+            9 => format!("insert into t values ({}, {value}, {value}) on conflict (id) do update set b = 3", id + 3),
+            10 => format!("update t set id = id + 10 where id = {id}"),
+            // Not FOR UPDATE: PostgreSQL takes a change that the transaction makes after it for a change of the key.
+            _ => format!("select * from t where id = {id} for no key update"),
+        }
+    }
+
+    fn condition(&mut self, columns: &[&str]) -> String {
+        let (column, value) = (self.any(columns), self.value());
+        let operator = self.any(&["=", "<>", "<=", ">="]);
+        format!("{column} {operator} {value}")
+    }
+
+    fn lock(&mut self) -> &'static str {
+        self.any(LOCKS)
+    }
+
+    /// A statement of the second session.
+    fn statement(&mut self) -> String {
+        let lock = self.lock();
+        let other = self.lock();
+        let of_t = self.condition(&["t.b", "t.c", "t.id"]);
+        let of_u = self.condition(&["u.d", "u.tid", "u.id"]);
+        let clause = self.any(&["", "where true and ", "where "]);
+        let both = if clause == "where " { format!("where {of_t} and {of_u}") } else { String::new() };
+        let value = self.value();
+        match self.between(0, 27) {
+            0..=3 => format!("select * from t join u on t.b = u.tid {both} {lock}"),
+            4 => format!("select * from t join u on t.b = u.tid {both} {lock} of t"),
+            5 => format!("select * from t join u on t.b = u.tid {both} {lock} of t {other} of u"),
+            6 => format!("select t.*, x.* from t join t x on t.b = x.b where {of_t} {lock}"),
+            7 => format!("select t.*, u.* from t left join u on t.b = u.tid where {of_t} {lock} of t"),
+            // Not here: IN and EXISTS. PostgreSQL looks at the same row of the subquery again, or at all of them, as its plan is.
+            8 => format!("select * from t join u on t.b = u.tid where {of_u} {lock} of u"),
+            9 => format!("select t.id, u.id, x.id from t join u on t.id = u.id join t x on x.id = t.id {lock}"),
+            10 => format!("select *, (select d from u where u.tid = t.b) from t where {of_t} {lock}"),
+            11 => format!("select * from t where {of_t} order by id limit 2 {lock}"),
+            // PostgreSQL waits for a row that was changed twice, even if a weaker lock is wanted at once or not at all.
+            12 => format!("select * from t where {of_t} for update skip locked"),
+            13 => format!("select * from t where {of_t} for update nowait"),
+            14 => format!("with x as (select * from t where {of_t} {lock}) select * from x join u on x.b = u.tid"),
+            15 => format!("select * from (select * from t where {of_t} {lock}) t join u on t.b = u.tid {other} of u"),
+            16 => format!("update t set c = c + 10 from u where t.b = u.tid and {of_u} returning t.*"),
+            17 => format!("update t set c = c + 10 where {of_t} returning *"),
+            18 => format!("update t set c = (select d from u where u.tid = t.b) where {of_t} returning *"),
+            19 => format!("delete from t using u where t.b = u.tid and {of_u} returning t.*"),
+            20 => format!("delete from t where b = (select max(tid) from u where {of_u}) returning *"),
+            21 => format!(
+                "insert into t values ({value}, 7, 8), (9, 9, 9) on conflict (id) do update \
+                 set b = excluded.b + t.b where {of_t} returning *"
+            ),
+            22 => format!("insert into t values ({value}, 7, 8) on conflict do nothing returning *"),
+            23 => format!("with x as (update t set c = c + 100 where {of_t} returning *) select * from x"),
+            24 => format!(
+                "update u set d = d + 10 from t x join t on x.b = t.c where u.tid = t.id and {of_t} returning u.id"
+            ),
+            25 => format!("select v.id, u.id from v join u on v.b = u.tid {lock}"),
+            26 => format!(
+                "select distinct_b.b, t.id from (select distinct b from t) distinct_b join t using (b) where {of_t} {lock} of t"
+            ),
+            _ => format!("select * from t join u on t.b = u.tid join t x on x.c = u.d where {of_t} {lock}"),
+        }
+    }
+
+    /// Changes of definitions by the first session.
+    fn definitions(&mut self) -> Vec<String> {
+        let change = match self.between(0, 11) {
+            0 => "alter table t add d int default 5",
+            1 => "alter table t drop c",
+            2 => "alter table t rename b to bb",
+            3 => "alter table t alter c type text",
+            4 => "create unique index on t (c, id)",
+            5 => "drop table t cascade; create table t (id int, b text)",
+            6 => "alter table t rename to t2; create table t (id int, z int)",
+            7 => "drop view v; create view v as select id, c as b from t",
+            8 => "truncate t",
+            9 => "alter table t alter c set not null; alter table t add check (c < 10)",
+            10 => "alter table t add d int; update t set d = b",
+            _ => "alter table t drop b cascade; alter table t add b text default 'x'",
+        };
+        change.split("; ").map(str::to_owned).collect()
+    }
+
+    /// A statement that goes by the definitions.
+    fn statement_on_definitions(&mut self) -> String {
+        let (id, value) = (self.value(), self.value());
+        match self.between(0, 13) {
+            0 => format!("select d from t where id = {id}"),
+            1 => format!("select * from t where id <= {id}"),
+            2 => format!("select b from t where id = {id}"),
+            3 => format!("select bb, c from t where id = {id}"),
+            4 => "insert into t values (9, 9, 12, 9)".to_owned(),
+            5 => "insert into t values (9, 9, 'abc')".to_owned(),
+            6 => format!("insert into t values ({value}, 9, 5) on conflict (c, id) do nothing"),
+            7 => "insert into t values (1, 'z')".to_owned(),
+            8 => format!("update t set b = 'x' where id = {id} returning *"),
+            9 => format!("update t set d = 7 where id = {id} returning id, d"),
+            10 => "select * from t join u on t.b = u.tid".to_owned(),
+            11 => format!("select t.*, length(t.b) from t where id = {id}"),
+            12 => format!("delete from t where c = {value} returning id"),
+            _ => "select z from t".to_owned(),
+        }
+    }
+
+    /// Tables with a foreign key, and two that may take their places.
+    fn keyed_rows(&mut self) -> Vec<String> {
+        let actions = ["no action", "restrict", "cascade", "set null", "set default"];
+        let (on_delete, on_update) = (self.any(&actions), self.any(&actions));
+        let deferral = self.any(&["", "", "deferrable initially deferred"]);
+        [
+            "create table p (id int primary key, v int)".to_owned(),
+            "create table other_p (id int primary key, v int)".to_owned(),
+            format!(
+                "create table f (id int primary key, pid int default 1 references p on delete {on_delete} \
+                 on update {on_update} {deferral}, n int)"
+            ),
+            "create table other_f (id int, pid int, n int)".to_owned(),
+            "insert into p select g, g from generate_series(1, 5) g".to_owned(),
+            "insert into other_p select g, g from generate_series(3, 8) g".to_owned(),
+            "insert into f select g, g, g from generate_series(1, 3) g".to_owned(),
+            "insert into other_f select g + 50, g, g from generate_series(2, 4) g".to_owned(),
+        ]
+        .into()
+    }
+
+    /// What the first session does to them, without a change of rows that the keys would have to wait for.
+    fn changes_of_keyed(&mut self) -> Vec<String> {
+        let id = self.value();
+        let changes = match self.between(0, 17) {
+            0 => "alter table f alter n type bigint".to_owned(),
+            1 => "alter table p alter v type bigint".to_owned(),
+            2 => "alter table f rename to old_f; alter table other_f rename to f".to_owned(),
+            3 => "alter table p rename to old_p; alter table other_p rename to p".to_owned(),
+            4 => "drop table f".to_owned(),
+            5 => "alter table f drop column pid".to_owned(),
+            6 => "alter table f rename pid to p2".to_owned(),
+            7 => format!("lock f; update f set pid = 4 where id = {id}"),
+            8 => "lock p; insert into p values (9, 9)".to_owned(),
+            9 => format!("lock f; insert into f values (9, {id}, 9)"),
+            10 => "lock f; delete from f".to_owned(),
+            11 => "truncate f".to_owned(),
+            12 => "alter table f drop constraint f_pid_fkey".to_owned(),
+            13 => format!("lock p; update p set v = 7 where id = {id}"),
+            14 => format!("insert into f values (9, {id}, 9)"),
+            15 => format!("delete from f where pid = {id}"),
+            16 => format!("update f set pid = 5 where pid = {id}"),
+            _ => "alter table p rename id to id2".to_owned(),
+        };
+        // Its own checks are made now, so that its end waits for nothing.
+        let checks = "set constraints all immediate";
+        changes.split("; ").chain([checks]).map(str::to_owned).collect()
+    }
+
+    fn statement_on_keyed(&mut self) -> String {
+        let id = self.value();
+        match self.between(0, 9) {
+            0..=2 => format!("delete from p where id = {id}"),
+            3 | 4 => format!("update p set id = id + 20 where id = {id}"),
+            5 => format!("insert into f values (30, {}, 1)", self.between(1, 9)),
+            6 => format!("update f set pid = {} where id = {id}", self.between(1, 9)),
+            7 => "delete from p".to_owned(),
+            8 => format!("update p set v = 12 where id = {id}"),
+            _ => format!("insert into f select 40 + g, g, g from generate_series(2, {id}) g"),
+        }
+    }
+}
