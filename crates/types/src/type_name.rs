@@ -304,7 +304,9 @@ const CUT: char = '\0';
 /// `None` for what can't be part of a type's name.
 fn tokens(text: &str) -> Result<Option<Vec<Token>>> {
     let mut tokens = Vec::new();
-    let trimmed = |text: &str| length_until(text, |c| !c.is_whitespace());
+    let trimmed = |text: &str| length_until(text, |c| !c.is_ascii_whitespace() && c != '\x0b');
+    // As in PostgreSQL's identifiers, every character beyond ASCII counts as a letter.
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
     let mut rest = &text[trimmed(text)?..];
     while let Some(first) = rest.chars().next() {
         let length;
@@ -327,8 +329,8 @@ fn tokens(text: &str) -> Result<Option<Vec<Token>>> {
             let name = rest[1..end - 1].replace("\"\"", "\"");
             tokens.push(Token::Quoted(truncate_name(&name).to_owned()));
             length = end;
-        } else if first.is_alphabetic() || first == '_' {
-            length = length_until(rest, |c| !c.is_alphanumeric() && c != '_' && c != '$')?;
+        } else if is_letter(first) {
+            length = length_until(rest, |c| !is_letter(c) && !c.is_ascii_digit() && c != '$')?;
             tokens.push(Token::Word(fold_name(&rest[..length])));
         } else if first.is_ascii_digit() || first == '-' {
             length = 1 + length_until(&rest[1..], |c| !c.is_ascii_digit())?;

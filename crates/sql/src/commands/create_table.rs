@@ -511,7 +511,8 @@ impl Parts {
                     .column_by_name(&model.columns[place].name)
                     .ok_or_else(|| Error::internal(format!("column \"{}\" was not copied", model.columns[place].name)))
             };
-            let columns = names::stored_index_columns(model, &source.keys)?;
+            let mut columns = names::stored_index_columns(model, &source.keys)?;
+            columns.extend(source.included.iter().map(|place| model.columns[*place].name.clone()));
             let joined = names::joined(columns.iter().map(String::as_str));
             let is_constraint = source.constraint_name.is_some();
             let (second, label) = match (source.primary, is_constraint) {

@@ -128,14 +128,14 @@ impl AggregateState {
             }
             AggregateState::SumReal(sum) => {
                 if let Value::Float4(value) = arguments[0] {
-                    let total = sum.unwrap_or(0.0) + value;
+                    let total = sum.map_or(value, |sum| sum + value);
                     check_finite(f64::from(total), f64::from(sum.unwrap_or(0.0)), f64::from(value))?;
                     *sum = Some(total);
                 }
             }
             AggregateState::SumDouble(sum) => {
                 if let Value::Float8(value) = arguments[0] {
-                    let total = sum.unwrap_or(0.0) + value;
+                    let total = sum.map_or(value, |sum| sum + value);
                     check_finite(total, sum.unwrap_or(0.0), value)?;
                     *sum = Some(total);
                 }

@@ -81,12 +81,17 @@ pub fn typmod_precision(typmod: i32) -> Option<i32> {
     (typmod >= 0 && typmod & 0xFFFF != FULL_PRECISION).then_some(typmod & 0xFFFF)
 }
 
-/// Months, days and microseconds while they add up.
+/// Years, months, days and microseconds while they add up.
 #[derive(Default)]
 struct Sum {
+    years: i64,
     months: i64,
     days: i64,
     micros: i64,
+}
+
+fn within_i32(field: Option<i64>) -> Result<i64, ParseError> {
+    field.filter(|field| i32::try_from(*field).is_ok()).ok_or(ParseError::FieldOverflow)
 }
 
 impl Sum {
@@ -113,18 +118,14 @@ impl Sum {
         self.add_micros(0, DAY, fraction - whole)
     }
 
-    fn add_months(&mut self, value: i64, unit: i64) -> Result<(), ParseError> {
-        self.months = value
-            .checked_mul(unit)
-            .and_then(|months| months.checked_add(self.months))
-            .filter(|months| i32::try_from(*months).is_ok())
-            .ok_or(ParseError::FieldOverflow)?;
+    fn add_months(&mut self, value: i64) -> Result<(), ParseError> {
+        self.months = within_i32(value.checked_add(self.months))?;
         Ok(())
     }
 
     fn add_years(&mut self, value: i64, unit: i64, fraction: f64) -> Result<(), ParseError> {
-        self.add_months(value, unit * 12)?;
-        self.add_months((fraction * (unit * 12) as f64).round_ties_even() as i64, 1)
+        self.years = within_i32(value.checked_mul(unit).and_then(|years| years.checked_add(self.years)))?;
+        self.add_months((fraction * (unit * 12) as f64).round_ties_even() as i64)
     }
 
     fn add(&mut self, unit: Unit, value: i64, fraction: f64) -> Result<(), ParseError> {
@@ -137,7 +138,7 @@ impl Sum {
             Unit::Day => self.add_days(value, 1, fraction),
             Unit::Week => self.add_days(value, 7, fraction),
             Unit::Month => {
-                self.add_months(value, 1)?;
+                self.add_months(value)?;
                 self.add_days(0, 30, fraction)
             }
             Unit::Quarter => Err(ParseError::BadFormat),
@@ -149,6 +150,7 @@ impl Sum {
     }
 
     fn negate(&mut self) -> Result<(), ParseError> {
+        self.years = -self.years;
         self.months = -self.months;
         self.days = -self.days;
         self.micros = self.micros.checked_neg().ok_or(ParseError::FieldOverflow)?;
@@ -156,7 +158,7 @@ impl Sum {
     }
 
     fn finish(self) -> Result<Interval, ParseError> {
-        let months = i32::try_from(self.months).map_err(|_| ParseError::FieldOverflow)?;
+        let months = i32::try_from(self.years * 12 + self.months).map_err(|_| ParseError::IntervalRange)?;
         let days = i32::try_from(self.days).map_err(|_| ParseError::FieldOverflow)?;
         Ok(Interval { months, days, micros: self.micros })
     }

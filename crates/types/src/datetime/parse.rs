@@ -22,6 +22,8 @@ pub enum ParseError {
     MonthDayOverflow,
     /// 22015
     IntervalOverflow,
+    /// 22008 `interval out of range`
+    IntervalRange,
     /// 22009
     ZoneOverflow,
     /// 22023 `time zone "x" not recognized`
@@ -42,6 +44,7 @@ impl ParseError {
             ParseError::MonthDayOverflow => out_of_range(sqlstate::DATETIME_FIELD_OVERFLOW, "date/time field value")
                 .hint("Perhaps you need a different \"datestyle\" setting."),
             ParseError::IntervalOverflow => out_of_range(sqlstate::INTERVAL_FIELD_OVERFLOW, "interval field value"),
+            ParseError::IntervalRange => Error::new(sqlstate::DATETIME_FIELD_OVERFLOW, "interval out of range"),
             ParseError::ZoneOverflow => {
                 out_of_range(sqlstate::INVALID_TIME_ZONE_DISPLACEMENT_VALUE, "time zone displacement")
             }

@@ -301,11 +301,12 @@ impl Reader<'_> {
                 self.found.microsecond *= 10i64.pow(6u32.saturating_sub(length as u32));
             }
             DateField::Year(digits) | DateField::IsoYear(digits) => {
-                let (mut value, length) = self.number(field, width, open)?;
-                if digits < 4 && length < 4 {
-                    value = nearest_year(value);
-                }
+                let (value, length) = self.number(field, width, open)?;
+                // Two fields for the year are compared as they are written.
                 set(&mut self.found.year, value, field)?;
+                if digits < 4 && length < 4 {
+                    self.found.year = nearest_year(value);
+                }
                 self.found.year_digits = digits;
             }
             DateField::IsoDay => {

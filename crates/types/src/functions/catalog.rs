@@ -52,9 +52,8 @@ fn size_pretty_numeric(bytes: &Numeric) -> Result<Value> {
     if bytes.scale().is_none() {
         return Ok(Value::from(format!("{bytes} PB")));
     }
-    let whole = bytes.trim_scale();
-    match whole.to_i128_at(whole.scale().unwrap_or(0) as u16) {
-        Some(size) if whole.scale() == Some(0) => Ok(Value::from(size_pretty(size))),
+    match bytes.to_i128_at(0) {
+        Some(size) if bytes.scale() == Some(0) => Ok(Value::from(size_pretty(size))),
         _ if bytes.abs().compare(&Numeric::from(10_240)).is_lt() => Ok(Value::from(format!("{bytes} bytes"))),
         _ => {
             let rounded = bytes.truncate(0)?;

@@ -1,0 +1,32 @@
+-- Years that are given twice.
+select to_timestamp('1999 99', 'YYYY YY');
+select to_timestamp('99 1999', 'YY YYYY');
+select to_date('99 99', 'YY YY');
+select to_date('9 9', 'Y Y');
+select to_date('1999 1999', 'YYYY YYYY'), to_date('2020 01', 'YYYY MM');
+-- Sizes keep their scale.
+select pg_size_pretty(100.00), pg_size_pretty(0::numeric / 3), pg_size_pretty(10239::numeric(12,4)), pg_size_pretty(10240.00);
+select pg_size_pretty(1e20), pg_size_pretty(-5.5), pg_size_pretty(20480::numeric), pg_size_pretty('NaN'::numeric);
+-- Intervals out of range: a field, or all of them together.
+select '178956971 years'::interval;
+select '178956970 years 12 mons'::interval;
+select '2147483648 mons'::interval;
+select '2147483648 years'::interval;
+select '-178956971 years'::interval;
+select '1 year 2147483647 mons'::interval;
+select 'P178956971Y'::interval;
+select '178956970 years 7 mons'::interval, '-178956970 years -8 mons'::interval, '1.5 years ago'::interval, '1.5 decades 3 mons'::interval;
+-- Sums of negative zeros.
+select sum(x), sum(x) over () from (values ('-0'::float8)) v(x) group by x;
+select sum(x), avg(x) from (values ('-0'::float4), ('-0')) v(x);
+select sum(x) over (order by x) from (values ('-0'::float4), ('-0'), ('0')) v(x);
+-- Names of types: each character beyond ASCII counts as a letter.
+create type "é€t" as enum ('a');
+select 'é€t'::regtype, to_regtype('é€t'), to_regtype('x€');
+drop type "é€t";
+-- Names of copied indexes have the columns of INCLUDE.
+create table l1 (a int, b int, c int, unique (a, b) include (c));
+create index on l1 (a) include (b, c);
+create table l2 (like l1 including indexes);
+select indexrelid::regclass from pg_index where indrelid = 'l2'::regclass order by 1;
+drop table l1, l2;
