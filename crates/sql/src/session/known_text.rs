@@ -115,6 +115,7 @@ impl SqlSession {
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return Ok(None) };
         let was_idle = self.block == Block::None;
         self.ensure_transaction()?;
+        self.note_snapshot_of(&tree.statement)?;
         match prepared::plan(&self.state, &key.text, &tree, &key.types) {
             Ok(planned)
                 if is_as_declared(&planned.statement.parameters, &key.types)
