@@ -346,6 +346,8 @@ settings! {
     ParallelTupleCost "parallel_tuple_cost" Kind::Float { minimum: 0.0, maximum: f64::MAX, unit: Unit::None }, "0.1", User, "Query Tuning / Planner Cost Constants", "Sets the planner's estimate of the cost of a row that comes from a helper.";
     PasswordEncryption "password_encryption" Kind::Enum(&["md5", "scram-sha-256"]), "scram-sha-256", User, "Connections and Authentication", "Chooses the algorithm for storing passwords.";
     PlanCacheMode "plan_cache_mode" Kind::Enum(&["auto", "force_generic_plan", "force_custom_plan"]), "auto", User, "Query Tuning", "Whether prepared statements are planned for the values of their parameters or for all values.";
+    PlpgsqlCheckAsserts "plpgsql.check_asserts" Kind::Bool, "on", Superuser, "Customized Options", "Whether PL/pgSQL checks what ASSERT says.";
+    PlpgsqlVariableConflict "plpgsql.variable_conflict" Kind::Enum(&["error", "use_variable", "use_column"]), "error", Superuser, "Customized Options", "What a name in PL/pgSQL stands for that is a variable's and a column's.";
     Port "port" Kind::Integer { minimum: 1, maximum: 65535, unit: Unit::None, words: &[] }, "5432", Postmaster, "Connections and Authentication", "Sets the TCP port the server listens on.";
     PreAuthDelay "pre_auth_delay" Kind::Integer { minimum: 0, maximum: 60, unit: Unit::Seconds, words: &[] }, "0", Sighup, "Developer Options", "Pause before a client is authenticated, for debuggers.";
     PrimaryConninfo "primary_conninfo" Kind::Text, "", Sighup, "Replication / Standby Servers", "How a standby connects to its primary.";

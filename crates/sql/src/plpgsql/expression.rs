@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::lock_mode::LockMode;
+use base::settings::{Id, Value as Setting};
 use base::{Error, Oid, Result, sqlstate};
 use plan::{Command, Meaning, Node, StatementKind, VirtualTable};
 use syntax::tree::{Name, ParsedStatement, Statement};
@@ -29,6 +30,8 @@ struct Names<'f> {
     scope: usize,
     /// See [`Expression::known`].
     known: Option<(usize, usize)>,
+    /// `plpgsql.variable_conflict`
+    conflict: Setting,
     /// Record fields met so far; parameters behind the variables.
     fields: RefCell<Vec<(usize, String, SqlType)>>,
     /// Records of which all fields were asked for, with the names of these.
@@ -75,15 +78,20 @@ impl VariableNames for Names<'_> {
     }
 
     fn conflict(&self) -> VariableConflict {
-        self.frame.function.conflict
+        self.frame.function.conflict.unwrap_or_else(|| match self.conflict.as_word() {
+            Some(1) => VariableConflict::UseVariable,
+            Some(2) => VariableConflict::UseColumn,
+            _ => VariableConflict::Error,
+        })
     }
 }
 
 impl<'f> Names<'f> {
-    fn new(frame: &'f Frame<'f>, expression: &Expression) -> Names<'f> {
+    fn new(frame: &'f Frame<'f>, expression: &Expression, state: &SessionState) -> Names<'f> {
         let Expression { scope, known, .. } = *expression;
         let (fields, spread, rows) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Names { frame, scope, known, fields, spread, rows, missing: RefCell::default() }
+        let conflict = state.setting(Id::PlpgsqlVariableConflict);
+        Names { frame, scope, known, conflict, fields, spread, rows, missing: RefCell::default() }
     }
 
     fn is_value(&self, place: usize) -> bool {
@@ -229,7 +237,7 @@ fn plan_tree(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
-    let names = Names::new(frame, expression);
+    let names = Names::new(frame, expression, run.state);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let mut environment = environment(frame, run.state, expression.is_cursor).with_variables(Some(&names));
     if let Some(values) = values {
@@ -598,7 +606,7 @@ pub fn bind_call(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<(Arc<schema::catalog::FunctionDef>, Vec<plan::Expr>, Vec<Value>)> {
-    let names = Names::new(frame, expression);
+    let names = Names::new(frame, expression, run.state);
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let view = run.state.catalog();
     let trimmed = crate::commands::without_outputs(run.state, call);

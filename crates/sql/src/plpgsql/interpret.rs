@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use base::settings::Id;
 use base::{Error, Oid, Result, sqlstate};
 use plan::CatalogView;
 use plan::StatementKind as SqlKind;
@@ -464,8 +465,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         }
         StatementKind::Raise(raise) => run_raise(raise, frame, run)?,
         StatementKind::Assert { condition, message } => {
-            let checks = crate::session::settings::show(run.state, "plpgsql.check_asserts");
-            let is_checked = !checks.is_ok_and(|value| ["off", "false", "no", "0"].contains(&value.as_str()));
+            let is_checked = run.state.setting(Id::PlpgsqlCheckAsserts).as_bool();
             if is_checked && !holds(condition, frame, run)? {
                 let given = match message {
                     Some(message) => evaluate(message, frame, run)?,

@@ -13,6 +13,7 @@ use types::{SqlType, oids};
 
 use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, StatementKind, Variable, VariableKind};
 use super::types_of::Declared;
+use crate::binder::VariableConflict;
 
 /// What is known so far of the body that is read.
 pub struct Parser<'a> {
@@ -27,8 +28,8 @@ pub struct Parser<'a> {
     /// All scopes.
     pub scopes: Vec<Scope>,
     pub(super) scope: usize,
-    /// `#variable_conflict`
-    pub conflict: crate::binder::VariableConflict,
+    /// `#variable_conflict`, if it is written.
+    pub conflict: Option<VariableConflict>,
     /// What is to be told of the declarations.
     pub warnings: Vec<base::Error>,
 }
@@ -46,7 +47,7 @@ impl<'a> Parser<'a> {
             variables: Vec::new(),
             scopes: vec![outermost],
             scope: 0,
-            conflict: crate::binder::VariableConflict::Error,
+            conflict: None,
             warnings: Vec::new(),
         }
     }
@@ -76,11 +77,11 @@ impl<'a> Parser<'a> {
     pub fn function_body(&mut self) -> Result<Block> {
         while self.is("#") {
             if self.is_at(1, "variable_conflict") {
-                self.conflict = match self.word(self.at + 2).to_ascii_lowercase().as_str() {
-                    "use_column" => crate::binder::VariableConflict::UseColumn,
-                    "use_variable" => crate::binder::VariableConflict::UseVariable,
-                    _ => crate::binder::VariableConflict::Error,
-                };
+                self.conflict = Some(match self.word(self.at + 2).to_ascii_lowercase().as_str() {
+                    "use_column" => VariableConflict::UseColumn,
+                    "use_variable" => VariableConflict::UseVariable,
+                    _ => VariableConflict::Error,
+                });
             }
             self.at += 3;
         }

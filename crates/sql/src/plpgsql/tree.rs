@@ -20,9 +20,9 @@ pub struct Function {
     pub variables: Vec<Variable>,
     /// What names mean in which part of the body.
     pub scopes: Vec<Scope>,
-    /// What a name that could be a column too means.
-    pub conflict: VariableConflict,
-    /// What is to be told whoever writes it of its declarations.
+    /// What a name that could be a column too means, if the body says it. Otherwise the setting does.
+    pub conflict: Option<VariableConflict>,
+    /// Warnings about its declarations.
     pub warnings: Vec<base::Error>,
     /// The variable FOUND.
     pub found: usize,
