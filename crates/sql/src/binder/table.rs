@@ -149,9 +149,14 @@ impl Binder<'_, '_> {
         }
     }
 
+    /// Notes a relation that the statement itself names. It is to be locked once, in the strongest mode.
     fn note_named(&mut self, relation: Oid, mode: LockMode) {
-        if !self.context.named.contains(&(relation, mode)) {
-            self.context.named.push((relation, mode));
+        if self.is_of_stored_text() {
+            return;
+        }
+        match self.context.named.iter_mut().find(|(known, _)| *known == relation) {
+            Some((_, held)) => *held = (*held).max(mode),
+            None => self.context.named.push((relation, mode)),
         }
     }
 
