@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use postgres::fallible_iterator::FallibleIterator;
@@ -189,8 +189,12 @@ impl Session {
     /// statement is only described: a statement that fails may or may not have told them before.
     pub fn answer(&mut self) -> String {
         let (mut seen, mut columns_line) = (String::new(), String::new());
+        let started = Instant::now();
         loop {
-            let Ok(message) = self.message() else {
+            let message = self.message();
+            // One that says something again and again does not answer either.
+            let is_late = self.may_be_silent && started.elapsed() > ANSWER_LIMIT;
+            let Some(message) = message.ok().filter(|_| !is_late) else {
                 seen.push_str(NO_ANSWER);
                 return seen;
             };
