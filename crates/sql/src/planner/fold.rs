@@ -37,7 +37,17 @@ pub(super) fn fold_within(expr: &mut Expr, context: &mut BindContext<'_>, inlini
         ExprKind::Coalesce(list) => {
             fold_until(list, context, inlining, |item| item.as_constant().is_some_and(|value| !value.is_null()))?
         }
-        ExprKind::Case { operand: None, whens, otherwise } => {
+        ExprKind::Case { operand: Some(operand), .. } if operand.as_constant().is_some() => {
+            // Which of its results is reached is not looked at here.
+            inlining.unreached += 1;
+            let result = fold_children(expr, context, inlining);
+            inlining.unreached -= 1;
+            result?;
+        }
+        ExprKind::Case { operand, whens, otherwise } => {
+            if let Some(operand) = operand {
+                fold_within(operand, context, inlining)?;
+            }
             let mut is_certain = false;
             for when in whens.iter_mut() {
                 fold_within(&mut when.condition, context, inlining)?;
@@ -52,13 +62,6 @@ pub(super) fn fold_within(expr: &mut Expr, context: &mut BindContext<'_>, inlini
             if let (Some(otherwise), false) = (otherwise, is_certain) {
                 fold_within(otherwise, context, inlining)?;
             }
-        }
-        ExprKind::Case { operand: Some(operand), .. } if operand.as_constant().is_some() => {
-            // Which of its results is reached is not looked at here.
-            inlining.unreached += 1;
-            let result = fold_children(expr, context, inlining);
-            inlining.unreached -= 1;
-            result?;
         }
         ExprKind::Parameter(index) => {
             if let Some(value) = context.parameter_values.and_then(|values| values.get(*index as usize)) {
@@ -218,7 +221,7 @@ fn simplified(expr: &mut Expr, context: &mut BindContext<'_>) -> Option<Expr> {
                 _ => None,
             }
         }
-        ExprKind::Case { operand: None, whens, otherwise } => {
+        ExprKind::Case { whens, otherwise, .. } => {
             whens.retain(|when| !matches!(when.condition.as_constant(), Some(Value::Bool(false) | Value::Null)));
             if let Some(certain) = whens.iter().position(|when| when.condition.is_true()) {
                 let certain = whens.drain(certain..).next().map(|when| Box::new(when.result));

@@ -30,3 +30,12 @@ create index on l1 (a) include (b, c);
 create table l2 (like l1 including indexes);
 select indexrelid::regclass from pg_index where indrelid = 'l2'::regclass order by 1;
 drop table l1, l2;
+-- A branch of CASE whose comparison is NULL is not looked at.
+create table k (k int);
+insert into k values (1);
+select case k when null then 1 / 0 else 2 end from k;
+select case k when null then 1 / 0 when 1 then 5 end, case k when null then 1 / 0 end from k;
+select case 1 when 2 then 1 / 0 else 3 end, case null when 1 then 1 / 0 else 4 end;
+select case k + random() when null then 1 / 0 else 2 end from k;
+select case k when 5 then 1 / 0 else 2 end from k;
+drop table k;

@@ -151,7 +151,8 @@ select '[[1,2],[3]]'::json #> '{0,-1}', '[[1,2],[3]]'::json #> '{-1,0}', '[1]'::
 select '{"a":1,"a":2}'::jsonb, json_object('{a,1,a,2}'), jsonb_object('{a,1,a,2}');
 select json_typeof('null'), json_typeof(' [1]'), jsonb_typeof('1.0');
 -- Regular expressions
-select 'a' ~ '$()|^\1', 'aa' ~ '(a)\1', 'ab' ~ '(a)\1', 'a' ~ '\1(a)';
+select 'aa' ~ '(a)\1', 'ab' ~ '(a)\1', 'aa' ~ '(a)|b\1', 'b' ~ '(a)|b\1', 'bx' ~ '^(x)?b\1$';
+select 'a' ~ '\1(a)';
 select 'a' ~ '()\1', '' ~ '$()', 'ab' ~ '(a|b)\1', 'abab' ~ '^(ab)\1$', 'aab' ~ '(a*)b\1', 'xx' ~ '(x)|\1';
 select regexp_match('abcabc', '(abc)\1'), regexp_match('a', '(x)?a'), regexp_match('a', '()|b'), regexp_matches('aXbX', '([a-z])(X)', 'g');
 select 'a' ~ '(a)\2';
