@@ -64,7 +64,7 @@ pub use expr::{
     Quantifier, SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame,
     WindowFrameBound, WindowFrameMode, WindowTarget,
 };
-pub use meaning::Meaning;
+pub use meaning::{EarlierField, Meaning};
 pub use scan::{FunctionScan, IndexPoint, IndexRange, IndexScan, KeyPart, ScanColumn, SeqScan, VirtualScan};
 pub use system_table::{NoSystemCatalog, SystemCatalog, VirtualColumn, VirtualTable};
 pub use trigger::{Event, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, is_trigger_of};

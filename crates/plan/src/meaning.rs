@@ -33,6 +33,14 @@ fn is_nameable(type_oid: Oid) -> bool {
     type_oid >= Oid::FIRST_NORMAL || names_objects.contains(&type_oid)
 }
 
+/// A field of a row that a text named when it was planned before.
+pub enum EarlierField<'m> {
+    /// It is at this place now.
+    At(usize),
+    /// The type has lost it. It was at this place of this shape.
+    Gone(usize, &'m Arc<RecordShape>),
+}
+
 impl Meaning {
     /// Takes down a literal, if its value may come to have another text.
     pub fn note_literal(&mut self, location: Location, read_as: SqlType, value: &Value) {
@@ -78,13 +86,10 @@ impl Meaning {
     }
 
     /// Which field of a row's type, which has the fields `now`, a name stands for.
-    pub fn field(&self, location: Location, row_type: Oid, name: &Name, now: &RecordShape) -> Option<usize> {
-        let (position, then) = self.fields.get(&(location, row_type, name.clone()))?;
-        // If fields were dropped, those behind them moved forward. If fields were only renamed, all keep their places.
-        let kept: Vec<_> = (0..then.fields.len()).filter(|place| now.fields.contains(&then.fields[*place])).collect();
-        let have_moved = kept.iter().enumerate().all(|(place, old)| now.fields.get(place) == Some(&then.fields[*old]));
-        let moved = kept.iter().position(|old| old == position).filter(|_| have_moved);
-        moved.or(Some(*position)).filter(|position| *position < now.fields.len())
+    pub fn field(&self, location: Location, row_type: Oid, name: &Name, now: &RecordShape) -> Option<EarlierField<'_>> {
+        let (place, then) = self.fields.get(&(location, row_type, name.clone()))?;
+        let place_now = now.place_of(*place, then.attribute_at(*place)).filter(|place| *place < now.fields.len());
+        Some(place_now.map_or(EarlierField::Gone(*place, then), EarlierField::At))
     }
 
     /// The meaning as a whole, of a statement that uses these relations; none if nothing was taken down.

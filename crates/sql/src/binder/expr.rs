@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::limits::TARGETS_MAX;
 use base::{Error, Result, sqlstate};
 use plan::bound::{Query, Relation, RelationKind};
-use plan::{CaseWhen, Expr, ExprKind, FieldAccess, SessionValue, Variable};
+use plan::{CaseWhen, EarlierField, Expr, ExprKind, FieldAccess, SessionValue, Variable};
 use syntax::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
 use types::{CastContext, RecordShape, SmolStr, SqlType, Value, oids};
 
@@ -643,8 +643,16 @@ impl Binder<'_, '_> {
             return Err(self.error(code, message, location));
         };
         let row_type = row.sql_type.oid;
-        let known = self.earlier().and_then(|earlier| earlier.field(location, row_type, name, &shape));
-        let position = known.or_else(|| shape.fields.iter().position(|(field, _)| field == name.as_str()));
+        let position = match self.earlier().and_then(|earlier| earlier.field(location, row_type, name, &shape)) {
+            Some(EarlierField::At(position)) => Some(position),
+            // A plan goes on without it, as in PostgreSQL.
+            Some(EarlierField::Gone(position, then)) => {
+                let then = Arc::clone(then);
+                self.context.meaning.note_field(location, row_type, name, position, &then);
+                return Ok(Expr::null(then.fields[position].1));
+            }
+            None => shape.fields.iter().position(|(field, _)| field == name.as_str()),
+        };
         let Some(position) = position else {
             let found = self.type_name(row.sql_type.oid);
             let message = if row.sql_type.oid == oids::RECORD {

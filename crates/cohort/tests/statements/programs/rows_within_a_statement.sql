@@ -60,3 +60,33 @@ do $$ declare r t; q t[]; begin
 end $$;
 alter table t add a int;
 select drops('table t'), (made_t()).b, seen_t(x), (x).b from (select row(1, 2, 3)::t x offset 0) s;
+
+-- Kept plans go on with the fields that they were made with.
+create type ty as (a int, b int, c int);
+create table st (id int, r ty);
+insert into st values (1, row(1, 2, 3));
+create function made_ty() returns ty language sql as $$ select r from st where id = 1 $$;
+create function fields() returns text language plpgsql as
+  $$ declare x record; begin select r into x from st where id = 1; return concat_ws(' ', x.r, (x.r).c, (x.r).a); end $$;
+prepare q(ty) as select ($1).c, ($1).a;
+prepare qa(ty[]) as select ($1[1]).c, ($1[1]).a;
+prepare qf as select (made_ty()).c;
+execute q('(1,2,3)');
+execute qa('{"(1,2,3)"}');
+execute qf;
+select fields();
+alter type ty drop attribute b;
+alter type ty add attribute b int;
+execute q('(1,3,2)');
+execute qa('{"(1,3,2)"}');
+execute qf;
+select fields();
+alter type ty rename attribute c to renamed;
+execute q('(1,3,2)');
+alter type ty drop attribute a;
+execute q('(3,2)');
+execute qa('{"(3,2)"}');
+deallocate all;
+drop function made_ty, fields;
+drop table st;
+drop type ty;
