@@ -491,13 +491,10 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                 };
                 let count =
                     run_statement(statement, frame, run, &mut on_plan, &mut |_, _| Ok(ControlFlow::Continue(())))?;
-                if gives_rows && is_query {
-                    return Err(Error::new(sqlstate::SYNTAX_ERROR, "query has no destination for result data")
-                        .hint("If you want to discard the results of a SELECT, use PERFORM instead."));
-                }
-                if is_shown {
-                    let message = "query has no destination for result data";
-                    return Err(Error::new(sqlstate::SYNTAX_ERROR, message));
+                if is_query || is_shown || gives_rows && !is_utility {
+                    let error = Error::new(sqlstate::SYNTAX_ERROR, "query has no destination for result data");
+                    let hint = "If you want to discard the results of a SELECT, use PERFORM instead.";
+                    return Err(if is_query { error.hint(hint) } else { error });
                 }
                 // Only queries say whether rows were found, and DO says nothing.
                 if !is_utility {
