@@ -359,6 +359,10 @@ pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: us
         let ConstraintKind::ForeignKey { columns, referenced_table, referenced_columns, .. } = &constraint.kind else {
             continue;
         };
+        for concerned in [other, *referenced_table] {
+            ddl.lock(concerned, LockMode::AccessExclusive)?;
+            keep_again(ddl, concerned, constraint.oid)?;
+        }
         let (own, referenced) = (ddl.table(other)?, ddl.table(*referenced_table)?);
         require_comparable(ddl, &constraint.name, (&own, columns), (&referenced, referenced_columns))?;
         if constraint.validated && !keeps_bytes {
@@ -366,6 +370,17 @@ pub(super) fn check_foreign_keys_again(ddl: &mut Ddl<'_>, table: Oid, column: us
         }
     }
     Ok(())
+}
+
+/// A constraint that is made anew is kept again, though DISABLE TRIGGER ALL was said before.
+fn keep_again(ddl: &Ddl<'_>, table: Oid, constraint: Oid) -> Result<()> {
+    let def = ddl.table(table)?;
+    if !def.unkept_constraints.contains(&constraint) {
+        return Ok(());
+    }
+    let mut def = Arc::unwrap_or_clone(def);
+    def.unkept_constraints.retain(|unkept| *unkept != constraint);
+    ddl.replace(def)
 }
 
 /// ALTER TABLE VALIDATE CONSTRAINT.
