@@ -116,7 +116,8 @@ impl SqlSession {
         let was_idle = self.block == Block::None;
         self.ensure_transaction()?;
         self.note_snapshot_of(&tree.statement)?;
-        match prepared::plan(&self.state, &key.text, &tree, &key.types) {
+        // If it is wrong, the text is planned as it was written: then it waits for those who change its relations.
+        match prepared::plan_at_once(&self.state, key, &tree) {
             Ok(planned)
                 if is_as_declared(&planned.statement.parameters, &key.types)
                     && matches!(planned.statement.kind, StatementKind::Query(_)) =>

@@ -194,9 +194,9 @@ impl<'a> Environment<'a> {
         Environment { view, stored_query_of: self.stored_query_of.clone(), named: RefCell::default(), ..*self }
     }
 
-    /// As [`Environment::planned`], by the catalog as it is. A statement that is too deep for this stack, as views over views may be, is planned
+    /// As [`Environment::planned`], by the catalog as it is, without waiting. A statement that is too deep for this stack, as views over views may be, is planned
     /// on a further one.
-    fn planned_at_once(
+    pub fn planned_at_once(
         &self,
         text: &str,
         statement: &syntax::tree::Statement,
