@@ -235,7 +235,7 @@ fn insert_or_resolve<'p>(
         let Some(update) = &on_conflict.update else { return Ok(None) };
         // Lock the row first: its newest version is what gets updated.
         let engine = run.engine();
-        let mode = open.mode_of_update(&update.assignments);
+        let mode = open.row_lock_of_update(&update.assignments);
         let tid = match engine.lock_row(&open.table, tid, mode, base::lock_mode::WaitPolicy::Block)? {
             Modify::Done { tid } => tid,
             Modify::SelfModified { .. } => {

@@ -11,7 +11,7 @@ use base::lock_mode::{RowLockMode, WaitPolicy};
 use base::{CommandId, Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
 use engine::{Modify, Table};
-use plan::{Assignment, Event, ScanColumn, TableTriggers, Target};
+use plan::{Assignment, Event, Expr, ExprKind, ScanColumn, TableTriggers, Target};
 use schema::catalog::{Persistence, TriggerTiming};
 use schema::row::{ColumnSet, Datum};
 use smallvec::SmallVec;
@@ -132,9 +132,17 @@ impl<'p> OpenTarget<'p> {
         self.target.triggers.as_ref().filter(|triggers| triggers.has(timing, for_row, event))
     }
 
-    /// How an UPDATE of these columns locks a row before its new values are known.
-    fn mode_of_update(&self, assignments: &[Assignment]) -> RowLockMode {
-        let sets_key = assignments.iter().any(|assignment| self.table.is_key_column(assignment.column as usize));
+    /// The lock for a row that an UPDATE of these columns will change, when the new values are not known yet. A BEFORE trigger may change every
+    /// generated column.
+    fn row_lock_of_update(&self, assignments: &[Assignment]) -> RowLockMode {
+        let is_key = |column: u32| self.table.is_key_column(column as usize);
+        let is_set = |column: u32| assignments.iter().any(|assignment| assignment.column == column);
+        let is_read_from =
+            |expr: &Expr| expr.any(&|inner| matches!(inner.kind, ExprKind::Column(slot) if is_set(slot)));
+        let has_trigger = self.triggers(TriggerTiming::Before, true, Event::Update).is_some();
+        let mut generated = self.target.expressions.iter().flat_map(|expressions| &expressions.generated);
+        let sets_key = assignments.iter().any(|assignment| is_key(assignment.column))
+            || generated.any(|(column, expr)| is_key(*column) && (has_trigger || is_read_from(expr)));
         if sets_key { RowLockMode::Update } else { RowLockMode::NoKeyUpdate }
     }
 

@@ -80,7 +80,7 @@ impl<'p> UpdateRows<'p> {
                 return Err(open.not_null_violation(&columns[place].name, &values, run));
             }
             let gone = match before {
-                Some(_) => open.lock_for_triggers(&mut tid, open.mode_of_update(&node.assignments), run)?,
+                Some(_) => open.lock_for_triggers(&mut tid, open.row_lock_of_update(&node.assignments), run)?,
                 None => None,
             };
             let outcome = if let Some(gone) = gone {
