@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 seconds=${SECONDS_EACH:-60}
 out=${OUT:-target/guards}
 mkdir -p "$out"
-guards=${*:-random_statements dumps constraints_model functions_matrix changing_types}
+guards=${*:-random_statements dumps constraints_model functions_matrix changing_types rechecks}
 
 # The variables that say how many cases a guard tries, and from which seed on; and how many make a run of half a minute or so.
 variables() {
@@ -26,6 +26,7 @@ variables() {
     constraints_model) echo COHORT_CONSTRAINTS COHORT_CONSTRAINTS_FROM 60 ;;
     functions_matrix) echo COHORT_MATRIX_CALLS COHORT_MATRIX_SEED 1 ;;
     changing_types) echo COHORT_TYPES COHORT_TYPES_FROM 40 ;;
+    rechecks) echo COHORT_RECHECKS COHORT_RECHECKS_FROM 600 ;;
     *)
         echo "there is no guard called $1" >&2
         return 1

@@ -276,7 +276,20 @@ impl Script {
         format!("do $$ declare v {kind} := {value}; begin {before} {store} {change} {after} {store} end $$")
     }
 
-    /// What ALTER TYPE does to a type whose rows are held.
+    /// A composite type with more than one attribute, the place of one that goes, and one that stays.
+    fn type_to_change(&mut self, catalog: &Catalog) -> Option<(Relation, usize, Column)> {
+        let composites: Vec<&Relation> =
+            catalog.of_kind('c').into_iter().filter(|composite| composite.columns.len() > 1).collect();
+        if composites.is_empty() {
+            return None;
+        }
+        let composite = (*self.pick(&composites)).clone();
+        let gone = self.below(composite.columns.len());
+        let stays = composite.columns[(gone + 1) % composite.columns.len()].clone();
+        Some((composite, gone, stays))
+    }
+
+    /// The actions of an ALTER TYPE of a type whose rows a block holds.
     fn change_of_rows(&mut self, composite: &Relation, gone: usize, new_name: &str) -> String {
         let Column { name, kind, .. } = &composite.columns[gone];
         let (add, drop) = (format!("add attribute \"{new_name}\" integer"), format!("drop attribute {name}"));
@@ -292,19 +305,14 @@ impl Script {
     /// A DO block with one statement that changes a type while it holds rows of it, and gives them to functions. It ends with an error that shows
     /// what they saw.
     pub fn rows_within_a_statement(&mut self, catalog: &Catalog) -> String {
-        let composites: Vec<&Relation> =
-            catalog.of_kind('c').into_iter().filter(|composite| composite.columns.len() > 1).collect();
-        if composites.is_empty() {
+        let Some((composite, gone, Column { name: stays, kind: stays_kind, .. })) = self.type_to_change(catalog) else {
             return self.query(catalog);
-        }
-        let composite = (*self.pick(&composites)).clone();
+        };
         let kind = &composite.name;
-        let gone = self.below(composite.columns.len());
-        let Column { name: stays, kind: stays_kind, .. } = &composite.columns[(gone + 1) % composite.columns.len()];
         let new_name = self.name("n").replace('"', "");
         let change = self.change_of_rows(&composite, gone, &new_name);
         let (first, second) = (self.value(catalog, kind), self.value(catalog, kind));
-        let field = self.value(catalog, stays_kind);
+        let field = self.value(catalog, &stays_kind);
         format!(
             "do $$ declare t text; begin \
              create function pg_temp.changed() returns int language plpgsql as \
@@ -324,15 +332,10 @@ impl Script {
     /// A DO block with rows of a type within arrays and records, which it uses after it has changed the type. It ends with an error that shows
     /// them, or stores them.
     pub fn block_with_rows_in_values(&mut self, catalog: &Catalog, table: &Relation) -> String {
-        let composites: Vec<&Relation> =
-            catalog.of_kind('c').into_iter().filter(|composite| composite.columns.len() > 1).collect();
-        if composites.is_empty() {
+        let Some((composite, gone, Column { name: stays, .. })) = self.type_to_change(catalog) else {
             return self.block_of_code(catalog, table);
-        }
-        let composite = (*self.pick(&composites)).clone();
+        };
         let kind = &composite.name;
-        let gone = self.below(composite.columns.len());
-        let stays = composite.columns[(gone + 1) % composite.columns.len()].name.clone();
         let name = self.name("n").replace('"', "");
         let change = self.change_of_rows(&composite, gone, &name);
         let (first, second) = (self.value(catalog, kind), self.value(catalog, kind));

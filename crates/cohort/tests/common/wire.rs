@@ -23,7 +23,7 @@ pub struct Session {
     copy_input: Vec<u8>,
     /// Whether columns' types and errors' contexts and objects are shown as well.
     in_detail: bool,
-    /// Whether a server that does not answer in time is an answer, or fails the test.
+    /// If set, a server that does not end its answer within [`ANSWER_LIMIT`] does not fail the test: the answer is [`NO_ANSWER`].
     may_be_silent: bool,
 }
 
