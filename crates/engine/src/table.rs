@@ -41,7 +41,7 @@ pub struct Index {
 }
 
 impl Table {
-    /// Whether a foreign key may refer to the column.
+    /// Whether a foreign key may refer to the column, alone or with others.
     pub fn is_key_column(&self, column: usize) -> bool {
         self.key_columns.contains(column)
     }

@@ -260,8 +260,8 @@ pub struct FieldAccess {
     pub input: Expr,
     /// The field's place, from 0.
     pub field: u32,
-    /// Its attribute number, or 0 if that is not known. A row that was made before or after a change of its type has the field elsewhere.
-    pub attribute: u32,
+    /// Its attribute number, 0 if not known. Rows that were made before the type changed have the field at another place, and are read by it.
+    pub attribute_number: u32,
     /// Its name.
     pub name: Name,
 }

@@ -273,7 +273,7 @@ fn run_here(
         if is_last && function.returns != oids::VOID {
             let shape = match &listed {
                 Some(listed) if !is_one_row(&columns, &run.catalog) => {
-                    Some(Arc::new(RecordShape::of_fields(listed.to_vec())))
+                    Some(Arc::new(RecordShape::without_type(listed.to_vec())))
                 }
                 _ => result_shape(function, &run.catalog),
             };
@@ -332,7 +332,7 @@ fn result_value(
         return assigned(value, source, SqlType::new(function.returns), run);
     }
     let Some(shape) = shape else {
-        let shape = Arc::new(RecordShape::of_fields(columns.to_vec()));
+        let shape = Arc::new(RecordShape::without_type(columns.to_vec()));
         return Ok(Value::Record(Arc::new(RecordValue { shape, fields: row })));
     };
     let types = columns.iter().zip(&shape.fields);

@@ -493,8 +493,8 @@ pub struct RecordShape {
     pub type_oid: Oid,
     /// Names and types in order.
     pub fields: Vec<(String, super::SqlType)>,
-    /// The fields' attribute numbers: no two fields that a type has ever had share one. They tell which field is which after the type has
-    /// changed. Empty if they are not known, as of an anonymous row and of a stored one.
+    /// The fields' attribute numbers. A number is never used again for another field of the type, so it tells which field is which after the
+    /// type has changed. Empty if they are not known, as of an anonymous row and of a stored one.
     pub attributes: Vec<u32>,
 }
 
@@ -509,16 +509,24 @@ impl RecordShape {
         Arc::new(RecordShape { type_oid: table.oid, fields, attributes })
     }
 
-    /// The rows of no type with a name.
-    pub fn of_fields(fields: Vec<(String, super::SqlType)>) -> RecordShape {
+    /// The shape of rows whose type has no name.
+    pub fn without_type(fields: Vec<(String, super::SqlType)>) -> RecordShape {
         RecordShape { type_oid: super::oids::RECORD, fields, attributes: Vec::new() }
     }
 
     /// An anonymous row with fields named `f1`, `f2`, ...
     pub fn anonymous(types: impl IntoIterator<Item = super::SqlType>) -> RecordShape {
-        RecordShape::of_fields(
+        RecordShape::without_type(
             types.into_iter().enumerate().map(|(index, ty)| (format!("f{}", index + 1), ty)).collect(),
         )
+    }
+
+    /// Takes the field at a place away.
+    pub fn remove(&mut self, place: usize) {
+        self.fields.remove(place);
+        if place < self.attributes.len() {
+            self.attributes.remove(place);
+        }
     }
 
     /// The attribute number of the field at a place, from 0; 0 if it is not known.
@@ -526,8 +534,8 @@ impl RecordShape {
         self.attributes.get(place).copied().unwrap_or(0)
     }
 
-    /// Where rows of this shape have the field that is at `place`, with the number `attribute`, in a shape of the same type. None if they have
-    /// none with this number. A number that is not known, 0, is that of the same place.
+    /// The place, in rows of this shape, of the field with the number `attribute`; none if there is no such field. If a number is not known
+    /// (0, or no numbers in this shape), it is `place`, the field's place in another shape of the type.
     #[inline]
     pub fn place_of(&self, place: usize, attribute: u32) -> Option<usize> {
         let own = self.attribute_at(place);

@@ -256,7 +256,7 @@ impl SessionSlot {
         self.had_snapshot = true;
     }
 
-    /// Whether the transaction has a snapshot at hand.
+    /// Whether the transaction holds a snapshot.
     pub fn has_snapshot(&self) -> bool {
         self.snapshot.is_some()
     }

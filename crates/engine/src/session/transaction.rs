@@ -530,12 +530,12 @@ impl Session {
         self.slot.borrow_mut().assign_xid()
     }
 
-    /// The transaction looks at something as a query does: how it is isolated can't be changed any more. Above READ COMMITTED its snapshot
-    /// is taken now, and not when the statement has waited for its locks.
+    /// The transaction looks at something as a query does: its isolation level can't change any more. Above READ COMMITTED its snapshot is
+    /// taken now, before the statement waits for its locks.
     ///
     /// # Errors
     /// As [`Session::begin_statement`].
-    pub fn note_snapshot(&self) -> Result<()> {
+    pub fn take_transaction_snapshot(&self) -> Result<()> {
         self.slot.borrow_mut().note_snapshot();
         if self.isolation() == Isolation::ReadCommitted || self.is_in_statement() || self.slot.borrow().has_snapshot() {
             return Ok(());

@@ -47,10 +47,10 @@ pub enum TypeBody {
         /// COLLATE of the fields, where it is not their types' own one, as far as the last one that has one.
         #[serde(default)]
         field_collations: Vec<Option<Oid>>,
-        /// The fields' attribute numbers. Of a type that has never lost a field they are 1, 2, ..., and not written.
+        /// The fields' attribute numbers. Not written until the type is altered: then they are 1, 2, ...
         #[serde(default)]
         attributes: Vec<u32>,
-        /// The highest attribute number that a field has had, if `attributes` are written.
+        /// The highest number ever given; 0 if `attributes` are not written.
         #[serde(default)]
         last_attribute: u32,
     },
@@ -161,11 +161,16 @@ pub fn composite_named<'c>(catalog: &'c Catalog, schema: Oid, name: &str) -> Opt
     catalog.custom_by_name(class::TYPE, schema, name).filter(|def| composite_fields(def).is_some())
 }
 
+/// The attribute numbers of so many fields, of which `written` are in the type's descriptor.
+pub fn attribute_numbers(written: Vec<u32>, fields: usize) -> Vec<u32> {
+    if written.is_empty() { (1..=fields as u32).collect() } else { written }
+}
+
 /// The shape of a composite type's rows; nothing if it is another type.
 pub fn composite_shape(def: &CustomDef) -> Option<RecordShape> {
     match TypeBody::decode(&def.body) {
         Ok(TypeBody::Composite { fields, attributes, .. }) if def.class == class::TYPE => {
-            let attributes = if attributes.is_empty() { (1..=fields.len() as u32).collect() } else { attributes };
+            let attributes = attribute_numbers(attributes, fields.len());
             Some(RecordShape { type_oid: def.oid, fields, attributes })
         }
         _ => None,

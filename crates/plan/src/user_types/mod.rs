@@ -17,9 +17,9 @@ use types::{RecordShape, UserType};
 
 use super::CatalogView;
 pub use descriptor::{
-    DomainCheck, TypeBody, all, array_name_of, array_of, check_by_number, check_name, composite_fields,
-    composite_named, composite_shape, element_of_array, field_collations, is_composite_type, plainly_named,
-    relation_name_is_taken,
+    DomainCheck, TypeBody, all, array_name_of, array_of, attribute_numbers, check_by_number, check_name,
+    composite_fields, composite_named, composite_shape, element_of_array, field_collations, is_composite_type,
+    plainly_named, relation_name_is_taken,
 };
 
 /// A type with what only the catalogs want to know of it.

@@ -683,7 +683,7 @@ impl Binder<'_, '_> {
         let current_of = self.current_of(&changed, update.filter.as_ref())?;
         let filter = self.optional_filter(update.filter.as_ref().filter(|_| current_of.is_none()))?;
         let filter = both(conditions, filter);
-        // Errors in RETURNING come first in PostgreSQL.
+        // Errors in RETURNING come first in PostgreSQL, and types of parameters are inferred there first.
         let returning = if update.returning.is_empty() { None } else { Some(self.returning(&update.returning)?) };
         let assignments = self.assignments(&changed, relation, &update.assignments)?;
         self.needs_below(&changed);

@@ -491,8 +491,9 @@ impl Binder<'_, '_> {
             .enumerate()
             .map(|(field, (name, sql_type))| {
                 let name = Name::new(name);
-                let attribute = shape.attribute_at(field);
-                let access = FieldAccess { input: row.clone(), field: field as u32, attribute, name: name.clone() };
+                let attribute_number = shape.attribute_at(field);
+                let access =
+                    FieldAccess { input: row.clone(), field: field as u32, attribute_number, name: name.clone() };
                 (name, Expr::new(ExprKind::Field(Box::new(access)), *sql_type))
             })
             .collect())
@@ -677,8 +678,8 @@ impl Binder<'_, '_> {
             });
         }
         let sql_type = shape.fields[position].1;
-        let attribute = shape.attribute_at(position);
-        let access = FieldAccess { input: row, field: position as u32, attribute, name: name.clone() };
+        let attribute_number = shape.attribute_at(position);
+        let access = FieldAccess { input: row, field: position as u32, attribute_number, name: name.clone() };
         Ok(Expr::new(ExprKind::Field(Box::new(access)), sql_type))
     }
 

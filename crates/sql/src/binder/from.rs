@@ -541,7 +541,7 @@ impl Binder<'_, '_> {
                 // The function needs the names and types; it gets them as a row of NULLs.
                 let fields: Vec<_> = columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect();
                 let nulls = vec![types::Value::Null; fields.len()];
-                let shape = std::sync::Arc::new(types::RecordShape::of_fields(fields));
+                let shape = std::sync::Arc::new(types::RecordShape::without_type(fields));
                 let row = types::RecordValue { shape, fields: nulls };
                 let row = types::Value::Record(std::sync::Arc::new(row));
                 call.arguments.push(plan::Expr::constant(row, SqlType::new(oids::RECORD)));

@@ -508,7 +508,7 @@ impl Binder<'_, '_> {
         if fields.is_empty() {
             return None;
         }
-        Some(Arc::new(RecordShape::of_fields(fields)))
+        Some(Arc::new(RecordShape::without_type(fields)))
     }
 
     fn aggregate(

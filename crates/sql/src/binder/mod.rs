@@ -147,8 +147,8 @@ pub struct BindContext<'a> {
     pub settings: PlannerSettings,
     /// The privileges that evaluating needs of those expressions that were bound by themselves; those of statements are in [`Bound`].
     pub needed: Vec<Access>,
-    /// The relations that the statement has named up to now, and how it locks them: if it is found to be wrong, others may just be changing them.
-    pub named: Vec<(Oid, LockMode)>,
+    /// The relations that the statement has named up to now, and how it locks them. Used if binding fails: others may be changing them.
+    pub named_relations: Vec<(Oid, LockMode)>,
 }
 
 /// What names and literals of a text stand for, by where they stand in it.

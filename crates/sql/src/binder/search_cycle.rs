@@ -273,7 +273,7 @@ fn depth_after(row: &mut Expr, before: Expr) -> Result<()> {
         && let Some(Expr { kind: ExprKind::Call(sum), .. }) = fields.first_mut()
         && let Some(depth) = sum.arguments.first_mut()
     {
-        let access = FieldAccess { input: before, field: 0, attribute: 0, name: Name::new("f1") };
+        let access = FieldAccess { input: before, field: 0, attribute_number: 0, name: Name::new("f1") };
         *depth = Expr::new(ExprKind::Field(Box::new(access)), SqlType::new(oids::INT8));
         return Ok(());
     }

@@ -124,7 +124,7 @@ impl Binder<'_, '_> {
         match self.relation_named(name.schema.as_ref(), &name.name, name.location)? {
             Some(found) => {
                 if let FoundRelation::Table(table) = &found {
-                    self.note_named(table.oid, LockMode::AccessShare);
+                    self.note_named_relation(table.oid, LockMode::AccessShare);
                 }
                 Ok(found)
             }
@@ -150,13 +150,13 @@ impl Binder<'_, '_> {
     }
 
     /// Notes a relation that the statement itself names. It is to be locked once, in the strongest mode.
-    fn note_named(&mut self, relation: Oid, mode: LockMode) {
+    fn note_named_relation(&mut self, relation: Oid, mode: LockMode) {
         if self.is_of_stored_text() {
             return;
         }
-        match self.context.named.iter_mut().find(|(known, _)| *known == relation) {
+        match self.context.named_relations.iter_mut().find(|(known, _)| *known == relation) {
             Some((_, held)) => *held = (*held).max(mode),
-            None => self.context.named.push((relation, mode)),
+            None => self.context.named_relations.push((relation, mode)),
         }
     }
 
@@ -170,7 +170,7 @@ impl Binder<'_, '_> {
         match self.required_relation(name)? {
             FoundRelation::Table(table) => match table.kind {
                 catalog::RelationKind::Table => {
-                    self.note_named(table.oid, LockMode::RowExclusive);
+                    self.note_named_relation(table.oid, LockMode::RowExclusive);
                     Ok(ChangeTarget::of_table(table))
                 }
                 catalog::RelationKind::MaterializedView => {

@@ -91,19 +91,9 @@ fn required(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<Composite> {
 
 fn decoded(def: &Arc<CustomDef>) -> Result<Option<Composite>> {
     Ok(match TypeBody::decode(&def.body)? {
-        TypeBody::Composite {
-            fields,
-            comment,
-            field_comments,
-            field_collations,
-            mut attributes,
-            mut last_attribute,
-        } => {
-            if last_attribute == 0 {
-                // It has never lost a field.
-                last_attribute = fields.len() as u32;
-                attributes = (1..=last_attribute).collect();
-            }
+        TypeBody::Composite { fields, comment, field_comments, field_collations, attributes, last_attribute } => {
+            let attributes = user_types::attribute_numbers(attributes, fields.len());
+            let last_attribute = last_attribute.max(attributes.last().copied().unwrap_or(0));
             let def = Arc::clone(def);
             Some(Composite { def, fields, comment, field_comments, field_collations, attributes, last_attribute })
         }

@@ -429,9 +429,13 @@ fn is_other_kind(table: &TableDef, name: &str, wanted: &str) -> Error {
     Error::new(sqlstate::WRONG_OBJECT_TYPE, message)
 }
 
-/// Locks the tables that foreign keys of `table` refer to, before these keys go: changes of their rows queue checks of the keys.
-pub(super) fn lock_referenced(ddl: &Ddl<'_>, table: &TableDef, goes: impl Fn(&ConstraintDef) -> bool) -> Result<()> {
-    for constraint in table.constraints.iter().filter(|constraint| goes(constraint)) {
+/// Locks the tables that the foreign keys to be dropped refer to: a change of a row in them queues checks of these keys.
+pub(super) fn lock_referenced(
+    ddl: &Ddl<'_>,
+    table: &TableDef,
+    is_dropped: impl Fn(&ConstraintDef) -> bool,
+) -> Result<()> {
+    for constraint in table.constraints.iter().filter(|constraint| is_dropped(constraint)) {
         if let ConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind {
             ddl.lock(*referenced_table, LockMode::AccessExclusive)?;
         }

@@ -102,7 +102,7 @@ impl Stored {
                         && *place < fields.len()
                     {
                         fields.remove(*place);
-                        Arc::make_mut(shape).fields.remove(*place);
+                        Arc::make_mut(shape).remove(*place);
                     }
                 }
                 fields.len() < count
@@ -177,6 +177,8 @@ impl Stored {
                 }
                 if row_type == self.type_oid {
                     let mut shape = RecordShape::clone(&record.shape);
+                    // The new numbers are not known here.
+                    shape.attributes.clear();
                     for change in changes {
                         match change {
                             Reshaping::Added(name, sql_type) => {
@@ -184,7 +186,7 @@ impl Stored {
                                 record.fields.push(Value::Null);
                             }
                             Reshaping::Dropped(place) if *place < record.fields.len() => {
-                                shape.fields.remove(*place);
+                                shape.remove(*place);
                                 record.fields.remove(*place);
                             }
                             Reshaping::Dropped(_) => {}

@@ -400,8 +400,8 @@ fn evaluate_field<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
 ) -> Result<Value> {
     match evaluate(&access.input, row, run)? {
         Value::Record(record) => {
-            // The row may be older than the column.
-            let Some(place) = record.shape.place_of(access.field as usize, access.attribute) else {
+            // A row that was made before the column was added does not have it.
+            let Some(place) = record.shape.place_of(access.field as usize, access.attribute_number) else {
                 return Ok(Value::Null);
             };
             let Some(value) = record.fields.get(place) else { return Ok(Value::Null) };

@@ -190,7 +190,7 @@ impl ForeignKey {
         }))
     }
 
-    /// What happens to the references of a row that goes, or of one whose key is replaced.
+    /// The action for references to a row that is deleted, or whose key is replaced.
     fn action(&self, is_replaced: bool) -> ForeignKeyAction {
         if is_replaced { self.on_update } else { self.on_delete }
     }
@@ -479,7 +479,6 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
             return seeing(Sight::Latest, run, |run| require_unique(key, duplicate, run));
         }
     };
-    // The constraint may have been dropped since.
     let Some(key) = key_under_lock(key, what, run)? else { return Ok(()) };
     let key = &*key;
     let (old, new) = match what {
@@ -517,26 +516,29 @@ fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// The key as it is once the other table is locked. Others may have renamed, changed or dropped the tables until then. A snapshot that was taken
-/// before the lock would not see what they have changed. None if the constraint is gone.
+/// Locks the other table, and then looks the key up again: other transactions may have changed, renamed or dropped the tables before the lock
+/// was granted. The check's snapshot is taken after this, because an older one would not see their changes. None if the constraint is gone.
 fn key_under_lock(key: &Arc<ForeignKey>, what: &Check, run: &mut Run<'_, '_>) -> Result<Option<Arc<ForeignKey>>> {
-    let (other, mode) = match what {
+    let constraint_of = |table: &TableDef| table.constraints.iter().position(|own| own.oid == key.constraint);
+    if run.catalog.catalog().table(key.table.oid).and_then(|table| constraint_of(table)).is_none() {
+        return Ok(None);
+    }
+    let (other_table, mode) = match what {
         Check::Referenced { .. } => (&key.referenced, LockMode::RowShare),
         Check::Gone { new, .. } => match key.action(new.is_some()) {
             ForeignKeyAction::NoAction | ForeignKeyAction::Restrict => (&key.table, LockMode::RowShare),
             _ => (&key.table, LockMode::RowExclusive),
         },
     };
-    run.engine().lock_relation(other.oid, mode, WaitPolicy::Block)?;
+    run.engine().lock_relation(other_table.oid, mode, WaitPolicy::Block)?;
     run.refresh_catalog();
     let catalog = run.catalog.catalog();
-    let is_as_known = |known: &Arc<TableDef>| catalog.table(known.oid).is_some_and(|now| Arc::ptr_eq(now, known));
-    if is_as_known(&key.table) && is_as_known(&key.referenced) {
+    let is_unchanged = |known: &Arc<TableDef>| catalog.table(known.oid).is_some_and(|now| Arc::ptr_eq(now, known));
+    if is_unchanged(&key.table) && is_unchanged(&key.referenced) {
         return Ok(Some(Arc::clone(key)));
     }
     let Some(table) = catalog.table(key.table.oid) else { return Ok(None) };
-    let constraint = table.constraints.iter().find(|constraint| constraint.oid == key.constraint);
-    Ok(constraint.and_then(|constraint| ForeignKey::new(constraint, table, catalog)))
+    Ok(constraint_of(table).and_then(|place| ForeignKey::new(&table.constraints[place], table, catalog)))
 }
 
 /// 40001 if one of the rows that refer to `old` by now is not one that the transaction's own snapshot sees.

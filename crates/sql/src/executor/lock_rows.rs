@@ -123,8 +123,8 @@ impl<'p> LockRowsRows<'p> {
         }
     }
 
-    /// Locks the rows that the input row was made of, each in its newest version, and then asks once whether the input row qualifies with all of
-    /// them: a transaction may have changed two of them together.
+    /// Locks each row that the input row was made of, in its newest version. Then asks once, with all of these versions, whether the input row
+    /// still qualifies: another transaction may have changed two of them together.
     fn lock_all(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         self.changed.clear();
         for (number, lock) in self.node.locks.iter().enumerate() {

@@ -21,11 +21,11 @@ pub struct Recheck<'p> {
 
 /// The newest version of a row. It takes the place of the version that a scan has read.
 pub struct Newest {
-    /// The scan.
+    /// The scan whose row it replaces.
     pub scan: ScanId,
     /// The row's table.
     pub table: Arc<Table>,
-    /// Where the version is.
+    /// Its place.
     pub tid: Tid,
     /// Its stored form.
     pub bytes: RowBytes,
@@ -49,7 +49,7 @@ impl<'p> Recheck<'p> {
     /// and `bytes` the stored version.
     ///
     /// # Errors
-    /// What the conditions raise.
+    /// Errors of the conditions.
     pub fn try_again(
         &mut self,
         scan: ScanId,
@@ -73,7 +73,7 @@ impl<'p> Recheck<'p> {
     /// Whether a row still qualifies with these versions in it, one for each scan whose row has changed. If so, `row` holds their values.
     ///
     /// # Errors
-    /// What the conditions raise.
+    /// Errors of the conditions.
     pub fn qualifies(&mut self, newest: &[Newest], row: &mut Vec<Value>, run: &mut Run<'_, 'p>) -> Result<bool> {
         match self.how {
             plan::Recheck::Columns { scans, condition, computed } => {

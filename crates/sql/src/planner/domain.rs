@@ -188,7 +188,7 @@ fn with_value<T>(
     work(&mut BindContext {
         transition_tables: &[],
         needed: Vec::new(),
-        named: Vec::new(),
+        named_relations: Vec::new(),
         catalog: view.catalog(),
         system: view.system(),
         lookup: view,

@@ -109,7 +109,7 @@ fn bound_body(
     let mut inner = BindContext {
         transition_tables: &[],
         needed: Vec::new(),
-        named: Vec::new(),
+        named_relations: Vec::new(),
         catalog: context.catalog,
         system: context.system,
         lookup: context.body_lookup,

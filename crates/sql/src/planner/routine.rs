@@ -88,7 +88,7 @@ pub fn result_shape(function: &FunctionDef, view: &dyn CatalogLookup) -> Option<
         .map(|argument| (argument.name.clone().unwrap_or_default(), SqlType::new(argument.type_oid)))
         .collect();
     if outputs.len() > 1 {
-        return Some(Arc::new(RecordShape::of_fields(outputs)));
+        return Some(Arc::new(RecordShape::without_type(outputs)));
     }
     types::composite_shape(view, function.returns)
 }

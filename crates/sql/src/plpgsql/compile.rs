@@ -177,7 +177,7 @@ fn result_shape(function: &FunctionDef, compiled: &Function, catalog: &CatalogVi
                 (argument.name.clone().unwrap_or_default(), SqlType::new(argument.type_oid))
             })
             .collect();
-        return Some(Arc::new(RecordShape::of_fields(fields)));
+        return Some(Arc::new(RecordShape::without_type(fields)));
     }
     types::composite_shape(catalog, function.returns)
 }

@@ -191,7 +191,7 @@ pub fn fetch(
             let columns = run.state.with_cursor(&name, |cursor| Ok(columns_of(cursor.planned())))?;
             let mut reader = StoreReader::default();
             let mut first = if given.count > 0 { Some(reader.read(&given.rows, 0)?.to_vec()) } else { None };
-            frame.name_fetched_columns(&name, first.as_deref_mut().unwrap_or_default(), run);
+            frame.number_fetched_rows(&name, first.as_deref_mut().unwrap_or_default(), run);
             frame.assign_columns(target, &columns, first.as_deref(), run)?;
             set_found(given.count.min(1), frame);
         }

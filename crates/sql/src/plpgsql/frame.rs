@@ -178,7 +178,7 @@ impl<'f> Frame<'f> {
     /// 42804 where there is no cast, 22004 for NULL in a NOT NULL variable, and what the cast raises.
     pub fn assign(&mut self, place: usize, mut value: Value, sql_type: SqlType, run: &mut Run<'_, '_>) -> Result<()> {
         if self.may_have_changed_types(run) {
-            self.name_changed_columns(std::slice::from_mut(&mut value), run);
+            self.number_changed_rows(std::slice::from_mut(&mut value), run);
         }
         let variable = &self.function.variables[place];
         if variable.takes_type {
@@ -343,13 +343,13 @@ impl<'f> Frame<'f> {
         row: Option<&[Value]>,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        let mut marked = None;
+        let mut numbered = None;
         if let Some(row) = row.filter(|_| self.may_have_changed_types(run)) {
             let mut row = row.to_vec();
-            self.name_changed_columns(&mut row, run);
-            marked = Some(row);
+            self.number_changed_rows(&mut row, run);
+            numbered = Some(row);
         }
-        let row = marked.as_deref().or(row);
+        let row = numbered.as_deref().or(row);
         let value_at = |number: usize| row.and_then(|row| row.get(number)).cloned().unwrap_or_default();
         let target = self.record_of(target);
         match &self.function.variables[target].kind {
@@ -359,13 +359,13 @@ impl<'f> Frame<'f> {
                 self.assign_row(&places.clone(), &fields, run)
             }
             VariableKind::Record(None) => {
-                let shape = Arc::new(RecordShape::of_fields(columns.to_vec()));
+                let shape = Arc::new(RecordShape::without_type(columns.to_vec()));
                 let fields = (0..columns.len()).map(value_at).collect();
                 self.values[target] = Value::Record(Arc::new(RecordValue { shape, fields }));
                 Ok(())
             }
             VariableKind::Record(Some(_)) => {
-                let shape = Arc::new(RecordShape::of_fields(columns.to_vec()));
+                let shape = Arc::new(RecordShape::without_type(columns.to_vec()));
                 let fields = (0..columns.len()).map(value_at).collect();
                 let value = Value::Record(Arc::new(RecordValue { shape, fields }));
                 self.assign(target, value, SqlType::new(oids::RECORD), run)

@@ -407,7 +407,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             for item in super::element::slices(&array, *slice as usize, sql_type)? {
                 sync::yield_point()?;
                 let (mut element, sql_type) = item?;
-                frame.name_given_columns(&mut element, begun.as_ref(), run);
+                frame.number_given_rows(&mut element, begun.as_ref(), run);
                 found = true;
                 frame.assign(*variable, element, sql_type, run)?;
                 let flow = run_statements(body, frame, run)?;
@@ -664,7 +664,7 @@ fn result_row(
 ) -> Result<Value> {
     let Some(shape) = frame.queried_shape(&run.catalog) else {
         if frame.function.result.oid == oids::RECORD {
-            let shape = RecordShape::of_fields(columns.to_vec());
+            let shape = RecordShape::without_type(columns.to_vec());
             return Ok(Value::Record(Arc::new(RecordValue { shape: Arc::new(shape), fields: row })));
         }
         let sql_type = columns.first().map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);

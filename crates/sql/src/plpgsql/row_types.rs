@@ -28,12 +28,12 @@ pub struct ChangedTypes {
     /// By variable, what its type became, the last change last.
     variables: Vec<(usize, Arc<RecordShape>)>,
     result: Option<Arc<RecordShape>>,
-    /// When the types of rows in values were looked up; none if no variable can have rows.
-    seen: Option<Moment>,
-    /// The columns that the types which have changed have now.
-    now: Vec<Arc<RecordShape>>,
-    /// When cursors were opened, by their names.
-    cursors: Vec<(String, Moment)>,
+    /// The catalog in which the types of rows in values were looked up last; none if no variable can have rows.
+    seen: Option<CatalogView>,
+    /// The present columns of types of which older rows may be held.
+    present: Vec<Arc<RecordShape>>,
+    /// The catalogs under which cursors were opened, by the cursors' names.
+    cursors: Vec<(String, CatalogView)>,
     /// Large arrays, and what they are as types are now if that is something else.
     renewed: RefCell<Vec<(Arc<ArrayValue>, Option<Value>)>>,
 }
@@ -47,21 +47,18 @@ const CURSORS_MAX: usize = 16;
 /// So many large arrays are kept.
 const RENEWED_MAX: usize = 8;
 
-/// A state of the catalog, to find the changes since.
-pub type Moment = CatalogView;
-
 impl ChangedTypes {
     /// No type has changed yet since the function was compiled.
     pub fn none(function: &Function, run: &Run<'_, '_>) -> ChangedTypes {
         let seen = function.holds_rows.then(|| run.catalog.clone());
         let version = function.row_types_version.or_else(|| seen.as_ref().map(|seen| seen.catalog().version()));
-        let (variables, now, cursors, renewed) = Default::default();
-        ChangedTypes { version, variables, result: None, seen, now, cursors, renewed }
+        let (variables, present, cursors, renewed) = Default::default();
+        ChangedTypes { version, variables, result: None, seen, present, cursors, renewed }
     }
 
     /// The columns that the type of `record` has now, if the record was made when it had others.
     fn columns_now(&self, record: &RecordValue) -> Option<&Arc<RecordShape>> {
-        let now = self.now.iter().find(|now| now.type_oid == record.shape.type_oid)?;
+        let now = self.present.iter().find(|now| now.type_oid == record.shape.type_oid)?;
         (!record.shape.attributes.is_empty() && *now != record.shape).then_some(now)
     }
 
@@ -79,7 +76,7 @@ impl ChangedTypes {
         }
     }
 
-    /// A large array as types are now; nothing within if it is that already. None as [`fields_as_type_is_now`].
+    /// A large array as types are now; nothing within if it is that already. None if a field has got another type.
     fn renewed_array(&self, array: &Arc<ArrayValue>) -> Option<Option<Value>> {
         if let Some((_, renewed)) = self.renewed.borrow().iter().find(|(known, _)| Arc::ptr_eq(known, array)) {
             return Some(renewed.clone());
@@ -100,7 +97,7 @@ impl ChangedTypes {
         Some(Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values })))
     }
 
-    /// `value` with all its rows as their types are now. None as [`fields_as_type_is_now`].
+    /// `value` with all its rows as their types are now. None if a field has got another type.
     fn as_types_are_now(&self, value: &Value) -> Option<Value> {
         Some(match value {
             Value::Record(record) => {
@@ -119,10 +116,10 @@ impl ChangedTypes {
         })
     }
 
-    /// The type of `now` has changed.
-    fn add_change(&mut self, now: Arc<RecordShape>) {
-        self.now.retain(|known| known.type_oid != now.type_oid);
-        self.now.push(now);
+    /// Older rows of a type may be held, which has these columns now.
+    fn note_present(&mut self, present: Arc<RecordShape>) {
+        self.present.retain(|known| known.type_oid != present.type_oid);
+        self.present.push(present);
     }
 
     /// The columns of a variable, if they have changed.
@@ -137,19 +134,19 @@ pub struct LoopTarget {
     target: usize,
     /// The variable with declared columns, and those that it had when the loop began.
     columns: Option<(usize, Arc<RecordShape>)>,
-    begun: Option<Moment>,
+    begun: Option<CatalogView>,
 }
 
 /// The columns that a type had at one moment, and those that it had at a later one, if they differ.
-fn changed_columns(type_oid: Oid, before: &Moment, now: &Moment) -> Option<[Arc<RecordShape>; 2]> {
+fn changed_columns(type_oid: Oid, before: &CatalogView, now: &CatalogView) -> Option<[Arc<RecordShape>; 2]> {
     let [then, is] = [before, now].map(|catalog| types::composite_shape(catalog, type_oid));
     let pair = [then?, is?];
     (pair[0] != pair[1]).then_some(pair)
 }
 
-/// Gives the rows in `value` that were read from a table, of the type that had the columns `then` when they were read, these columns.
-/// `may_be_newer`: a row with the types of the columns `now` was read after the change.
-fn name_columns(value: &mut Value, then: &Arc<RecordShape>, now: &Arc<RecordShape>, may_be_newer: bool) {
+/// Rows that were read from a table do not know their attribute numbers. Gives those in `value` the columns `then`, which their type had when
+/// they were read. If `may_be_newer`, a row whose fields have the types of `now` counts as read after the change, and is left alone.
+fn number_fields(value: &mut Value, then: &Arc<RecordShape>, now: &Arc<RecordShape>, may_be_newer: bool) {
     if !has_rows_of(value, then.type_oid) {
         return;
     }
@@ -162,11 +159,11 @@ fn name_columns(value: &mut Value, then: &Arc<RecordShape>, now: &Arc<RecordShap
                     record.shape = Arc::clone(then);
                 }
             }
-            record.fields.iter_mut().for_each(|field| name_columns(field, then, now, may_be_newer));
+            record.fields.iter_mut().for_each(|field| number_fields(field, then, now, may_be_newer));
         }
         Value::Array(array) => {
             let values = Arc::make_mut(array).values.iter_mut();
-            values.for_each(|element| name_columns(element, then, now, may_be_newer));
+            values.for_each(|element| number_fields(element, then, now, may_be_newer));
         }
         _ => {}
     }
@@ -288,29 +285,33 @@ impl Frame<'_> {
         }
     }
 
-    /// The calling statement may have changed types after it made the arguments.
+    /// Looks for arguments with rows that the calling statement made before it changed their types.
     #[cold]
     pub fn expect_older_rows(&mut self, run: &Run<'_, '_>) {
         let mut held = Vec::new();
         self.values.iter().for_each(|value| add_row_types(value, &run.catalog, &mut held));
         let shapes = held.into_iter().filter_map(|type_oid| types::composite_shape(&run.catalog, type_oid));
-        shapes.for_each(|shape| self.changed_types.add_change(shape));
+        shapes.for_each(|shape| self.changed_types.note_present(shape));
+        // Every value that is read later is looked through as long as there is such a type.
+        if !self.values.iter().any(|value| self.changed_types.is_outdated(value)) {
+            self.changed_types.present.clear();
+        }
     }
 
     /// Notes which types of rows in values have changed from one moment to the next.
-    fn look_up_rows_in_values(&mut self, before: &Moment, now: &Moment) {
+    fn look_up_rows_in_values(&mut self, before: &CatalogView, now: &CatalogView) {
         let mut held = Vec::new();
         self.values.iter().for_each(|value| add_row_types(value, before, &mut held));
         for type_oid in held {
             if let Some([then, is]) = changed_columns(type_oid, before, now) {
-                self.values.iter_mut().for_each(|value| name_columns(value, &then, &is, false));
-                self.changed_types.add_change(is);
+                self.values.iter_mut().for_each(|value| number_fields(value, &then, &is, false));
+                self.changed_types.note_present(is);
             }
         }
     }
 
     /// When the statement at hand began, for rows that it gives later; none if no variable can have rows.
-    pub fn moment(&self) -> Option<Moment> {
+    pub fn moment(&self) -> Option<CatalogView> {
         self.changed_types.seen.clone()
     }
 
@@ -321,9 +322,9 @@ impl Frame<'_> {
         seen.is_some_and(|seen| seen.catalog().version() != run.state.engine().catalog_version())
     }
 
-    /// Names the columns of rows that the statement at hand has given, after it has changed types itself.
+    /// Gives attribute numbers to the rows that the current statement has returned after it changed types itself.
     #[cold]
-    pub fn name_changed_columns(&mut self, values: &mut [Value], run: &mut Run<'_, '_>) {
+    pub fn number_changed_rows(&mut self, values: &mut [Value], run: &mut Run<'_, '_>) {
         let Some(begun) = self.moment() else { return };
         run.refresh_catalog();
         self.follow_row_types(run);
@@ -331,8 +332,8 @@ impl Frame<'_> {
         values.iter_mut().for_each(|value| self.follow_changes_since(value, &begun, true, run));
     }
 
-    /// Names the columns of rows in a value of a statement that began at `begun`.
-    pub fn name_given_columns(&mut self, value: &mut Value, begun: Option<&Moment>, run: &mut Run<'_, '_>) {
+    /// Gives attribute numbers to the rows in a value of a statement that began with the catalog `begun`.
+    pub fn number_given_rows(&mut self, value: &mut Value, begun: Option<&CatalogView>, run: &mut Run<'_, '_>) {
         run.refresh_catalog();
         self.follow_row_types(run);
         if let Some(begun) = begun
@@ -354,27 +355,27 @@ impl Frame<'_> {
         }
     }
 
-    /// Names the columns of rows in what a cursor has given.
-    pub fn name_fetched_columns(&mut self, name: &str, row: &mut [Value], run: &mut Run<'_, '_>) {
+    /// Gives attribute numbers to the rows that a cursor has returned.
+    pub fn number_fetched_rows(&mut self, name: &str, row: &mut [Value], run: &mut Run<'_, '_>) {
         let opened = self.changed_types.cursors.iter().find(|(known, _)| known == name).map(|(_, begun)| begun.clone());
-        row.iter_mut().for_each(|value| self.name_given_columns(value, opened.as_ref(), run));
+        row.iter_mut().for_each(|value| self.number_given_rows(value, opened.as_ref(), run));
     }
 
     #[cold]
-    fn follow_changes_since(&mut self, value: &mut Value, begun: &Moment, may_be_newer: bool, run: &Run<'_, '_>) {
+    fn follow_changes_since(&mut self, value: &mut Value, begun: &CatalogView, may_be_newer: bool, run: &Run<'_, '_>) {
         let mut held = Vec::new();
         add_row_types(value, begun, &mut held);
         for type_oid in held {
             if let Some([then, is]) = changed_columns(type_oid, begun, &run.catalog) {
-                name_columns(value, &then, &is, may_be_newer);
-                self.changed_types.add_change(is);
+                number_fields(value, &then, &is, may_be_newer);
+                self.changed_types.note_present(is);
             }
         }
     }
 
     /// The variables with values in which there are rows that were made before their types changed.
     pub fn outdated_variables(&self) -> impl Iterator<Item = usize> {
-        let places = if self.changed_types.now.is_empty() { 0 } else { self.values.len() };
+        let places = if self.changed_types.present.is_empty() { 0 } else { self.values.len() };
         (0..places).filter(|place| self.changed_types.is_outdated(&self.values[*place]))
     }
 
@@ -404,12 +405,12 @@ impl Frame<'_> {
             return self.assign_columns(*target, columns, Some(row), run);
         }
         let mut row = row.to_vec();
-        row.iter_mut().for_each(|value| self.name_given_columns(value, begun.as_ref(), run));
+        row.iter_mut().for_each(|value| self.number_given_rows(value, begun.as_ref(), run));
         match begun_with {
             Some((place, shape)) if self.shape_of(*place).is_some_and(|now| now != shape) => {
-                let given = Arc::new(RecordShape::of_fields(columns.to_vec()));
+                let given = Arc::new(RecordShape::without_type(columns.to_vec()));
                 let mut value = fit_record(&RecordValue { shape: given, fields: row }, shape, run)?;
-                self.name_given_columns(&mut value, begun.as_ref(), run);
+                self.number_given_rows(&mut value, begun.as_ref(), run);
                 let whole = self.part_as_types_are_now(*place, &value)?;
                 self.checked(*place, whole, run)?;
                 self.values[*place] = value;
@@ -432,7 +433,7 @@ impl Frame<'_> {
     /// # Errors
     /// As [`Frame::whole`].
     pub fn part_as_types_are_now(&self, place: usize, part: &Value) -> Result<Value> {
-        if self.changed_types.now.is_empty() {
+        if self.changed_types.present.is_empty() {
             return Ok(part.clone());
         }
         self.changed_types.as_types_are_now(part).ok_or_else(|| {
@@ -461,6 +462,10 @@ fn fields_as_type_is_now(record: &RecordValue, now: &RecordShape) -> Option<Vec<
         let own = place.and_then(|place| Some((record.shape.fields.get(place)?, record.fields.get(place)?)));
         fields.push(match own {
             Some(((_, own_type), value)) if own_type == sql_type => value.clone(),
+            // Only the length has changed.
+            Some(((_, own_type), value)) if own_type.oid == sql_type.oid => {
+                types::coerce_length(value.clone(), *sql_type, false).ok()?
+            }
             Some(_) => return None,
             None => Value::Null,
         });

@@ -85,7 +85,7 @@ impl Parser<'_> {
             Some(Err(composite)) => composite_shape(composite).map(Arc::new),
             _ => self.catalog.system_table(schema, name).map(|table| {
                 let fields = table.columns.iter().map(|column| (column.name.to_string(), column.sql_type));
-                Arc::new(RecordShape::of_fields(fields.collect()))
+                Arc::new(RecordShape::without_type(fields.collect()))
             }),
         };
         found.ok_or_else(|| {

@@ -73,7 +73,7 @@ impl SqlSession {
         self.refuse_in_block(&tree.statement, is_one_of_several)?;
         self.ensure_transaction()?;
         self.make_cursor_for(&tree.statement)?;
-        self.note_snapshot_of(&tree.statement)?;
+        self.take_snapshot_to_bind(&tree.statement)?;
         let planned = if is_one_of_several {
             // Its text is a part of the string; kept plans are found by whole strings.
             prepared::plan_uncached(&self.state, text, tree, &[])?
@@ -320,7 +320,7 @@ impl SqlSession {
             Progress::Ready => {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
                 if let StatementKind::Utility(tree) = &planned.statement.kind {
-                    self.note_snapshot_to_run(tree)?;
+                    self.take_snapshot_to_run(tree)?;
                     let suspended = self.suspended_plans();
                     *self.state.suspended.borrow_mut() = suspended;
                     let output = crate::commands::run(self, tree, &planned, &portal.text, &portal.parameters, client);

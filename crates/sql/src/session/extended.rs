@@ -47,7 +47,7 @@ impl SqlSession {
             session.ensure_transaction()?;
             if let Some(tree) = &tree {
                 session.make_cursor_for(&tree.statement)?;
-                session.note_snapshot_of(&tree.statement)?;
+                session.take_snapshot_to_bind(&tree.statement)?;
             }
             let prepared = Arc::new(Prepared::new(&session.state, name, text, tree, types, false)?);
             session.state.tell_warnings(client);
@@ -106,10 +106,10 @@ impl SqlSession {
             self.ensure_transaction()?;
             if let Some(tree) = &prepared.tree {
                 self.make_cursor_for(&tree.statement)?;
-                self.note_snapshot_of(&tree.statement)?;
+                self.take_snapshot_to_bind(&tree.statement)?;
             }
             if input.parameter_count > 0 {
-                self.state.engine().note_snapshot()?;
+                self.state.engine().take_transaction_snapshot()?;
             }
         }
         // Where the transaction has failed only its end can be bound, which has no plan to be made again.

@@ -58,7 +58,7 @@ impl SqlSession {
     /// Takes the locks of a plan that was found by its text. False if the catalog has changed since it was made.
     fn lock_known(&self, planned: &Planned) -> Result<bool> {
         refuse_read_only(&self.state, &planned.statement)?;
-        self.state.engine().note_snapshot()?;
+        self.state.engine().take_transaction_snapshot()?;
         RelationLocks::default().take(&self.state, planned)
     }
 
@@ -115,9 +115,9 @@ impl SqlSession {
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return Ok(None) };
         let was_idle = self.block == Block::None;
         self.ensure_transaction()?;
-        self.note_snapshot_of(&tree.statement)?;
+        self.take_snapshot_to_bind(&tree.statement)?;
         // If it is wrong, the text is planned as it was written: then it waits for those who change its relations.
-        match prepared::plan_at_once(&self.state, key, &tree) {
+        match prepared::plan_without_waiting(&self.state, key, &tree) {
             Ok(planned)
                 if is_as_declared(&planned.statement.parameters, &key.types)
                     && matches!(planned.statement.kind, StatementKind::Query(_)) =>

@@ -35,10 +35,10 @@ pub struct Environment<'a> {
     parameter_values: Option<&'a [Value]>,
     earlier: Option<&'a Meaning>,
     /// The relations that the last statement named, if it was found to be wrong.
-    named: RefCell<Vec<(Oid, LockMode)>>,
+    named_relations: RefCell<Vec<(Oid, LockMode)>>,
 }
 
-/// Errors that a change of a relation can give a statement, or take from it, by the classes of their SQLSTATEs.
+/// Classes of the SQLSTATEs of errors that may be gone once a relation has changed.
 const CLASSES_OF_WRONG_STATEMENTS: &[&str] = &["0A", "22", "42", "55"];
 
 impl<'a> Environment<'a> {
@@ -56,7 +56,7 @@ impl<'a> Environment<'a> {
             errors_wait: false,
             parameter_values: None,
             earlier: None,
-            named: RefCell::default(),
+            named_relations: RefCell::default(),
         }
     }
 
@@ -147,11 +147,12 @@ impl<'a> Environment<'a> {
         self.with_context(text, |context| crate::planner::plan_statement(statement, context, &mut parameters))
     }
 
-    /// The same, ready to be run. A statement that does not fit the catalog may fit what others are just making of the relations that it
-    /// names. So it waits for them, and is planned again if they have changed something.
+    /// The same, ready to be run. If planning fails, other transactions may be changing the relations that the statement names. So it locks
+    /// these relations, which waits for the others, and plans again if the catalog has changed. (A plan that was made waits for its locks in
+    /// [`RelationLocks`](super::relation_locks::RelationLocks).)
     ///
     /// # Errors
-    /// Whatever binding and planning raise; those of waiting for locks.
+    /// Errors of binding, planning and waiting for locks.
     pub fn planned(
         &self,
         text: &str,
@@ -159,24 +160,27 @@ impl<'a> Environment<'a> {
         parameters: Parameters,
     ) -> Result<Arc<Planned>> {
         let mut locked = Vec::new();
-        let mut planned = self.planned_at_once(text, statement, parameters.clone());
-        let mut named = self.named.take();
+        let mut planned = self.planned_without_waiting(text, statement, parameters.clone());
+        let mut named = self.named_relations.take();
+        let mut version = self.view.catalog().version();
         while let Err(error) = &planned
             && CLASSES_OF_WRONG_STATEMENTS.contains(&error.sqlstate().class())
-            && let Some(view) = self.catalog_under_locks(named, &mut locked)?
+            && let Some(view) = self.catalog_under_locks(named, &mut locked, version)?
         {
+            version = view.catalog().version();
             let environment = self.with_view(view);
-            planned = environment.planned_at_once(text, statement, parameters.clone());
-            named = environment.named.take();
+            planned = environment.planned_without_waiting(text, statement, parameters.clone());
+            named = environment.named_relations.take();
         }
         planned
     }
 
-    /// Locks relations that are not locked yet. The catalog as it is then, if it is another one than that of the environment.
+    /// Locks relations that are not locked yet. Returns the catalog after that, if it is not the one of `version`.
     fn catalog_under_locks(
         &self,
         named: Vec<(Oid, LockMode)>,
         locked: &mut Vec<(Oid, LockMode)>,
+        version: u64,
     ) -> Result<Option<CatalogView>> {
         let before = locked.len();
         for lock in named {
@@ -185,18 +189,23 @@ impl<'a> Environment<'a> {
                 locked.push(lock);
             }
         }
-        let has_changed = self.view.catalog().version() != self.state.engine().catalog_version();
+        let has_changed = version != self.state.engine().catalog_version();
         Ok((locked.len() > before && has_changed).then(|| self.state.catalog()))
     }
 
     /// The same environment with another state of the catalog.
     fn with_view(&self, view: CatalogView) -> Environment<'a> {
-        Environment { view, stored_query_of: self.stored_query_of.clone(), named: RefCell::default(), ..*self }
+        Environment {
+            view,
+            stored_query_of: self.stored_query_of.clone(),
+            named_relations: RefCell::default(),
+            ..*self
+        }
     }
 
     /// As [`Environment::planned`], by the catalog as it is, without waiting. A statement that is too deep for this stack, as views over views may be, is planned
     /// on a further one.
-    pub fn planned_at_once(
+    pub fn planned_without_waiting(
         &self,
         text: &str,
         statement: &syntax::tree::Statement,
@@ -283,10 +292,10 @@ impl<'a> Environment<'a> {
                 ..planner_settings(self.state)
             },
             needed: Vec::new(),
-            named: Vec::new(),
+            named_relations: Vec::new(),
         };
-        let result =
-            work(&mut context).inspect_err(|_| *self.named.borrow_mut() = std::mem::take(&mut context.named))?;
+        let result = work(&mut context)
+            .inspect_err(|_| *self.named_relations.borrow_mut() = std::mem::take(&mut context.named_relations))?;
         Ok((result, context.needed))
     }
 }

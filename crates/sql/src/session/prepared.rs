@@ -302,10 +302,10 @@ pub fn plan(
 ///
 /// # Errors
 /// Whatever binding and planning raise.
-pub fn plan_at_once(state: &SessionState, key: &Key, tree: &tree::ParsedStatement) -> Result<Arc<Planned>> {
+pub fn plan_without_waiting(state: &SessionState, key: &Key, tree: &tree::ParsedStatement) -> Result<Arc<Planned>> {
     let environment = super::planning::Environment::new(state, &state.catalog());
     let types = key.types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
-    let planned = environment.planned_at_once(&key.text, &tree.statement, Parameters::declared(&types))?;
+    let planned = environment.planned_without_waiting(&key.text, &tree.statement, Parameters::declared(&types))?;
     keep(state, key.clone(), &planned);
     Ok(planned)
 }

@@ -132,12 +132,12 @@ impl SqlSession {
         Ok(())
     }
 
-    /// Notes that the transaction can't change its isolation any more, if finding out what `statement` means reads the catalog as a
-    /// query does.
+    /// Takes the transaction's snapshot (above READ COMMITTED), if binding `statement` reads the catalog as a query does. The isolation level
+    /// can't change any more then.
     ///
     /// # Errors
     /// Those of taking a snapshot.
-    pub(super) fn note_snapshot_of(&self, statement: &Statement) -> Result<()> {
+    pub(super) fn take_snapshot_to_bind(&self, statement: &Statement) -> Result<()> {
         if matches!(
             statement,
             Statement::Select(_)
@@ -149,7 +149,7 @@ impl SqlSession {
                 | Statement::CreateTableAs(_)
                 | Statement::Call(_)
         ) {
-            self.state.engine().note_snapshot()?;
+            self.state.engine().take_transaction_snapshot()?;
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl SqlSession {
     ///
     /// # Errors
     /// Those of taking a snapshot.
-    pub(super) fn note_snapshot_to_run(&self, statement: &Statement) -> Result<()> {
+    pub(super) fn take_snapshot_to_run(&self, statement: &Statement) -> Result<()> {
         if !matches!(
             statement,
             Statement::Lock(_)
@@ -171,7 +171,7 @@ impl SqlSession {
                 | Statement::Notify { .. }
                 | Statement::Checkpoint
         ) {
-            self.state.engine().note_snapshot()?;
+            self.state.engine().take_transaction_snapshot()?;
         }
         Ok(())
     }

@@ -208,7 +208,7 @@ fn enum_range(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> 
 
 fn record(columns: &[(&str, Oid)], fields: Vec<Value>) -> Value {
     let names = columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid)));
-    let shape = RecordShape::of_fields(names.collect());
+    let shape = RecordShape::without_type(names.collect());
     Value::Record(Arc::new(RecordValue { shape: Arc::new(shape), fields }))
 }
 

@@ -255,7 +255,7 @@ fn build_array(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) ->
 /// The shape of rows of key and value.
 pub(super) fn key_value_shape(value_type: Oid) -> Arc<RecordShape> {
     let fields = vec![("key".to_owned(), SqlType::TEXT), ("value".to_owned(), SqlType::new(value_type))];
-    Arc::new(RecordShape::of_fields(fields))
+    Arc::new(RecordShape::without_type(fields))
 }
 
 /// The members of an object or the elements of an array, each when it is asked for.

@@ -56,7 +56,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 fn expand_array(_: &mut dyn EvalContext, _: &CallTypes, a: &[Value]) -> Result<Box<dyn ValueStream>> {
     take!(a; Array array);
     let fields = vec![("x".to_owned(), SqlType::new(array.element)), ("n".to_owned(), SqlType::INT4)];
-    let shape = Arc::new(RecordShape::of_fields(fields));
+    let shape = Arc::new(RecordShape::without_type(fields));
     let row = |(place, value): (usize, &Value)| {
         let fields = vec![value.clone(), Value::Int4(place as i32 + 1)];
         Value::Record(Arc::new(RecordValue { shape: Arc::clone(&shape), fields }))

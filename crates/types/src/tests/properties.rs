@@ -182,8 +182,8 @@ proptest! {
         for oid in [oids::DATE, oids::TIME, oids::TIMETZ, oids::TIMESTAMP, oids::TIMESTAMPTZ, oids::INTERVAL] {
             if let Ok(value) = input(&mut context, &text, SqlType::new(oid)) {
                 let shown = output_string(&value, oid, &context.settings, &BuiltinCatalog).unwrap();
-                // a POSIX zone such as `r16` may be 16 hours and more from UTC: a number for a zone may not,
-                // so PostgreSQL too shows a timetz here that it does not read
+                // A POSIX zone such as `r16` may be 16 hours or more from UTC, but a zone that is written as a number may not.
+                // So PostgreSQL, too, shows a timetz that it can't read.
                 let read = input(&mut context, &shown, SqlType::new(oid));
                 if matches!(value, Value::TimeTz(time) if time.zone.abs() >= 16 * 3600) {
                     prop_assert_eq!(read.unwrap_err().sqlstate(), base::sqlstate::INVALID_TIME_ZONE_DISPLACEMENT_VALUE);

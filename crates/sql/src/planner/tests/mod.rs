@@ -253,7 +253,7 @@ impl World {
         let mut eval = Eval { plain: PlainContext::default(), lookup: Lookup(&self.catalog) };
         let mut context = BindContext {
             needed: Vec::new(),
-            named: Vec::new(),
+            named_relations: Vec::new(),
             catalog: &self.catalog,
             system: &NoSystemCatalog,
             lookup: &lookup,

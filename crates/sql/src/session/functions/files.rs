@@ -165,7 +165,7 @@ pub(super) fn advise_willneed(run: &mut Run<'_, '_>, args: &[Value]) -> Result<V
     let free_pages = free_memory_bytes().map(|bytes| bytes / page_bytes);
     let columns = function(Oid(9103)).map_or(&[][..], |def| def.columns);
     let fields = columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid))).collect();
-    let shape = Arc::new(RecordShape::of_fields(fields));
+    let shape = Arc::new(RecordShape::without_type(fields));
     let mut rows = Vec::new();
     for file in relation(run, wanted).iter().flat_map(main_files) {
         let bytes = size(run, &[file])?;

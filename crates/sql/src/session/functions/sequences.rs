@@ -109,7 +109,7 @@ fn parameters(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let columns = function(Oid(3078)).map_or(&[][..], |def| def.columns);
     let fields = columns.iter().map(|(name, oid)| ((*name).to_owned(), SqlType::new(*oid))).collect();
     Ok(Value::Record(Arc::new(RecordValue {
-        shape: Arc::new(RecordShape::of_fields(fields)),
+        shape: Arc::new(RecordShape::without_type(fields)),
         fields: vec![
             Value::Int8(sequence.start),
             Value::Int8(sequence.minimum),
