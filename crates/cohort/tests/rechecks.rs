@@ -88,7 +88,7 @@ fn connect(socket: &Path) -> Session {
     session
 }
 
-/// What a schedule has led to on one server.
+/// The outcome of a schedule on one server.
 #[derive(PartialEq)]
 struct Seen {
     /// Whether the second session's statement, reading and end have waited.
@@ -125,7 +125,7 @@ impl Side {
         script.changes.iter().for_each(|text| run(&mut self.first, text));
         self.second.send(&format!("begin isolation level {}", script.level));
         self.second.answer();
-        // What the second session reads afterwards tells which snapshot it has. Its end may wait for deferred checks.
+        // The rows that the second session reads afterwards tell which snapshot it has. Its end may wait for deferred checks.
         let texts = [&*script.statement, "select * from t; select * from u", "commit"];
         let (mut answers, mut waited, mut has_ended) = (Vec::new(), Vec::new(), false);
         for text in texts {

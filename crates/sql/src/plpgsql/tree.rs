@@ -20,7 +20,7 @@ pub struct Function {
     pub variables: Vec<Variable>,
     /// What names mean in which part of the body.
     pub scopes: Vec<Scope>,
-    /// What a name that could be a column too means, if the body says it. Otherwise the setting does.
+    /// The meaning of a name that could also be a column's, if the body says it. Otherwise the setting does.
     pub conflict: Option<VariableConflict>,
     /// Warnings about its declarations.
     pub warnings: Vec<base::Error>,

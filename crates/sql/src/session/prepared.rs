@@ -301,7 +301,7 @@ pub fn plan(
 /// A plan that is made without waiting for others, and kept.
 ///
 /// # Errors
-/// Whatever binding and planning raise.
+/// Errors of binding and planning.
 pub fn plan_without_waiting(state: &SessionState, key: &Key, tree: &tree::ParsedStatement) -> Result<Arc<Planned>> {
     let environment = super::planning::Environment::new(state, &state.catalog());
     let types = key.types.iter().map(|sql_type| sql_type.oid).collect::<Vec<_>>();
