@@ -202,7 +202,12 @@ impl Choices {
             4 => "create unique index on t (c, id)",
             5 => "drop table t cascade; create table t (id int, b text)",
             6 => "alter table t rename to t2; create table t (id int, z int)",
-            7 => "drop view v; create view v as select id, c as b from t",
+            7 => self.any(&[
+                "drop view v; create view v as select id, c as b from t",
+                "create or replace view v as select id, b from t where b > 2 with check option",
+                "alter view v rename to old_v",
+                "create or replace view v as select id, b, c from t where id < 3",
+            ]),
             8 => "truncate t",
             9 => "alter table t alter c set not null; alter table t add check (c < 10)",
             10 => "alter table t add d int; update t set d = b",
@@ -214,7 +219,10 @@ impl Choices {
     /// A statement that goes by the definitions.
     fn statement_on_definitions(&mut self) -> String {
         let (id, value) = (self.value(), self.value());
-        match self.between(0, 13) {
+        match self.between(0, 16) {
+            14 => "select * from v".to_owned(),
+            15 => format!("update v set b = {value} where id = {id}"),
+            16 => format!("insert into v values (20, {value})"),
             0 => format!("select d from t where id = {id}"),
             1 => format!("select * from t where id <= {id}"),
             2 => format!("select b from t where id = {id}"),

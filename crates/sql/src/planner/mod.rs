@@ -54,10 +54,11 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Lsn, Oid, Result};
+use plan::privileges::{Access, Privileges};
 use plan::{
     self, Command, CteId, Expr, Node, OutputColumn, Plan, RowPlaces, ScanId, Statement, StatementKind, Variable, bound,
 };
-use schema::catalog::TableDef;
+use schema::catalog::{Catalog, RelationKind, TableDef};
 use syntax::parser::{STACK_RESERVE_BYTES, too_deep};
 use syntax::tree::{self, Name};
 use types::SqlType;
@@ -160,8 +161,9 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     for noted in inlining.access {
         noted.add_to(&mut access);
     }
-    locks.sort_by_key(|(oid, _)| *oid);
     let context = planner.context;
+    add_locks_of_views(&access, context.catalog, &mut locks);
+    locks.sort_by_key(|(oid, _)| *oid);
     let meaning = std::mem::take(&mut context.meaning).finished(context.catalog, locks.iter().map(|(oid, _)| *oid));
     Ok(Statement {
         kind: StatementKind::Query(Box::new(plan)),
@@ -277,6 +279,22 @@ fn utility_columns(statement: &tree::Statement) -> Vec<OutputColumn> {
             other => other,
         }),
         _ => Vec::new(),
+    }
+}
+
+/// Views are locked as tables are, so that nobody replaces or drops one while a statement goes by it.
+fn add_locks_of_views(access: &[Access], catalog: &Catalog, locks: &mut Vec<(Oid, LockMode)>) {
+    for Access { object, privileges, .. } in access {
+        if catalog.table(*object).is_none_or(|table| table.kind != RelationKind::View) {
+            continue;
+        }
+        let changes = Privileges::INSERT | Privileges::UPDATE | Privileges::DELETE;
+        let is_changed = *privileges & changes != Privileges::NONE;
+        let mode = if is_changed { LockMode::RowExclusive } else { LockMode::AccessShare };
+        match locks.iter_mut().find(|(oid, _)| oid == object) {
+            Some((_, held)) => *held = (*held).max(mode),
+            None => locks.push((*object, mode)),
+        }
     }
 }
 
