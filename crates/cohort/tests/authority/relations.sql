@@ -134,6 +134,9 @@ alter table t alter column v set statistics 10
 alter table t add check (w > 0)
 alter table t add constraint fk foreign key (w) references t
 alter table ref add foreign key (id) references t
+create temp table referring (a int); insert into referring values (null); alter table referring add foreign key (a) references pk
+create temp table referring (a int); insert into referring values (5); alter table referring add foreign key (a) references pk
+create temp table referring (a int); alter table referring add constraint c foreign key (a) references pk not valid; alter table referring validate constraint c
 alter table t drop constraint t_pkey cascade
 alter table t rename to t_2
 alter table t rename column w to w2

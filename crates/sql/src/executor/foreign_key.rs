@@ -13,7 +13,9 @@ use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::Isolation;
 use plan::CatalogView;
 use rustc_hash::FxHashMap;
-use schema::catalog::{Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef};
+use schema::catalog::{
+    BOOTSTRAP_ROLE, Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef,
+};
 use schema::row::RowBytes;
 use types::reg_types::quote_identifier;
 use types::{SqlType, StorageKind, Value};
@@ -264,8 +266,10 @@ impl ForeignKeys {
         }
         for key in &self.outgoing {
             let referring = pick(new, &key.columns);
-            // A check that waits for the old version finds it replaced: the new one needs a check whatever it refers to.
-            if is_own || !is_same(&pick(old, &key.columns), &referring) {
+            // A check that waits for the old version finds it replaced: the new one needs a check whatever it refers to. A key that MATCH FULL
+            // does not want may have been let in by NOT VALID.
+            let may_be_mixed = key.matching == ForeignKeyMatch::Full && referring.iter().any(Value::is_null);
+            if is_own || may_be_mixed || !is_same(&pick(old, &key.columns), &referring) {
                 queue_reference(key, referring, row, run);
             }
         }
@@ -307,10 +311,7 @@ fn queue(state: &SessionState, key: &Arc<ForeignKey>, what: Check) {
     // Actions are never deferred, checks are if the constraint is.
     let is_action = match &what {
         Check::Referenced { .. } => false,
-        Check::Gone { new, .. } => {
-            let action = if new.is_some() { key.on_update } else { key.on_delete };
-            action != ForeignKeyAction::NoAction
-        }
+        Check::Gone { new, .. } => key.action(new.is_some()) != ForeignKeyAction::NoAction,
     };
     let is_deferred = !is_action && key.is_deferred(state);
     push(state, Work::ForeignKey { key: Arc::clone(key), what }, is_deferred);
@@ -834,9 +835,8 @@ pub fn check_existing_rows(constraint: &ConstraintDef, table: &Arc<TableDef>, ru
         not_null.join(if key.matching == ForeignKeyMatch::Full { " OR " } else { " AND " })
     );
     let mut orphan = None;
-    // Nothing that users have written runs, and both tables must be read: a superuser may.
-    let owner = if run.state.is_superuser() { run.state.acting_role().oid } else { owner_of(&key.table, run) };
-    run_text(&text, Vec::new(), &[], owner, run, &mut |_, row| {
+    // Nothing that users have written runs, and a role with REFERENCES need not be allowed to read the rows.
+    run_text(&text, Vec::new(), &[], BOOTSTRAP_ROLE, run, &mut |_, row| {
         orphan = Some(row.to_vec());
         Ok(ControlFlow::Break(()))
     })?;
