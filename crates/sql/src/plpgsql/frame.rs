@@ -145,7 +145,8 @@ impl<'f> Frame<'f> {
             // A field of a row that is itself a field.
             return match self.field(*outer, inner)? {
                 Value::Record(value) => {
-                    let place = value.shape.fields.iter().position(|(own, _)| own == field);
+                    let named = self.named_shape(&value);
+                    let place = named.fields.iter().position(|(own, _)| own == field);
                     place.and_then(|place| value.fields.get(place).cloned()).ok_or_else(|| no_field(name, field))
                 }
                 _ => Ok(Value::Null),

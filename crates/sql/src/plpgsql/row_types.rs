@@ -252,6 +252,13 @@ impl Frame<'_> {
         self.result_shape().cloned().or_else(of_domain)
     }
 
+    /// The shape of a row with the names of its fields: a row that was read from a table does not know them.
+    pub fn named_shape(&self, row: &RecordValue) -> Arc<RecordShape> {
+        let catalog = self.changed_types.seen.as_ref().filter(|_| row.shape.attributes.is_empty());
+        let declared = catalog.and_then(|catalog| types::composite_shape(catalog, row.shape.type_oid));
+        declared.filter(|shape| shape.fields.len() == row.fields.len()).unwrap_or_else(|| Arc::clone(&row.shape))
+    }
+
     /// Looks up the columns of the variables' types again if the catalog has changed. Values are not converted: the change may be rolled back.
     #[inline]
     pub fn follow_row_types(&mut self, run: &Run<'_, '_>) {
