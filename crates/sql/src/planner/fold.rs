@@ -37,16 +37,13 @@ pub(super) fn fold_within(expr: &mut Expr, context: &mut BindContext<'_>, inlini
         ExprKind::Coalesce(list) => {
             fold_until(list, context, inlining, |item| item.as_constant().is_some_and(|value| !value.is_null()))?
         }
-        ExprKind::Case { operand: Some(operand), .. } if operand.as_constant().is_some() => {
-            // Which of its results is reached is not looked at here.
-            inlining.unreached += 1;
-            let result = fold_children(expr, context, inlining);
-            inlining.unreached -= 1;
-            result?;
-        }
         ExprKind::Case { operand, whens, otherwise } => {
-            if let Some(operand) = operand {
-                fold_within(operand, context, inlining)?;
+            if let Some(compared) = operand {
+                fold_within(compared, context, inlining)?;
+                if compared.as_constant().is_some() {
+                    whens.iter_mut().for_each(|when| put_operand(&mut when.condition, compared));
+                    *operand = None;
+                }
             }
             let mut is_certain = false;
             for when in whens.iter_mut() {
@@ -75,6 +72,16 @@ pub(super) fn fold_within(expr: &mut Expr, context: &mut BindContext<'_>, inlini
         *expr = folded;
     }
     Ok(())
+}
+
+/// Puts a constant in the place of the operand of a simple CASE.
+fn put_operand(expr: &mut Expr, operand: &Expr) {
+    match &mut expr.kind {
+        ExprKind::CaseOperand => *expr = operand.clone(),
+        // Its conditions have an operand of their own.
+        ExprKind::Case { operand: Some(inner), .. } => put_operand(inner, operand),
+        _ => expr.for_each_child_mut(&mut |child| put_operand(child, operand)),
+    }
 }
 
 fn fold_children(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<()> {

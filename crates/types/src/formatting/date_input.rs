@@ -439,7 +439,15 @@ impl Found {
             if !is_iso && !(1..=length).contains(&self.day_of_year) {
                 return Err(out_of_range());
             }
-            civil = from_days(first + self.day_of_year - 1);
+            let found = from_days(first + self.day_of_year - 1);
+            // A month or a day that is given stays.
+            if is_iso || month <= 1 && day <= 1 {
+                civil = found;
+            } else if month <= 1 {
+                civil.month = found.month;
+            } else {
+                civil.day = found.day;
+            }
         }
         let is_valid_date = (1..=12).contains(&civil.month)
             && (1..=calendar::days_in_month(civil.year, civil.month)).contains(&civil.day);

@@ -39,3 +39,22 @@ select case 1 when 2 then 1 / 0 else 3 end, case null when 1 then 1 / 0 else 4 e
 select case k + random() when null then 1 / 0 else 2 end from k;
 select case k when 5 then 1 / 0 else 2 end from k;
 drop table k;
+-- A CASE whose operand is a constant, or becomes one.
+create table ca (a int);
+insert into ca values (1), (2);
+select case when case 1 when 2 then true end then 1 / 0 else 5 end;
+select case when case null when 1 then true end then 1 / 0 else 5 end;
+select coalesce(case 1 when 1 then 4 end, 1 / 0);
+select case 1 + 1 when 3 then 1 / 0 else 6 end;
+select case 1 + 1 when 1 + 2 then 1 / 0 when 2 then 7 else 1 / 0 end;
+select case 'a' || 'b' when 'ab' then 1 else 1 / 0 end;
+select case abs(-1) when abs(2) then 1 / 0 else 3 end;
+select case case 1 when 1 then 2 end when 3 then 1 / 0 else 6 end;
+select case a when case 1 when 1 then 2 end then 'two' else 'one' end from ca order by 1;
+select case 1 when a then case a when 1 then 'x' end else case a when 2 then 'y' end end from ca order by 1;
+select * from ca where case when case 1 when 2 then true end then 1 / 0 = 1 else a = 1 end;
+select case 1 when 1 then 1 else (select 1 / 0) end;
+drop table ca;
+-- A day of the year beside a month.
+select to_date('2020-200 05', 'YYYY-DDD MM'), to_date('2020-200 17', 'YYYY-DDD DD'), to_date('2020-200', 'YYYY-DDD');
+select to_date('2020-200 01', 'YYYY-DDD MM'), to_date('2020-32 12', 'YYYY-WW MM');
