@@ -3,7 +3,7 @@
 //! The column gets a new value, computed from the old one by a function of `types::functions::assign`.
 
 use base::{Error, Result, sqlstate};
-use plan::{Call, Expr, ExprKind, FunctionTarget};
+use plan::{Call, EarlierField, Expr, ExprKind, FunctionTarget};
 use syntax::tree::{self, ExprKind as Tree, Indirection, InsertColumn, Location};
 use types::{CallTypes, CastContext, FunctionDef, SqlType, Value, assign, oids};
 
@@ -108,11 +108,16 @@ impl Binder<'_, '_> {
                     let message = format!("cannot assign to {target} because its type {found} is not a composite type");
                     return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, column.location));
                 };
-                let Some(place) = shape.fields.iter().position(|(field, _)| field == name.as_str()) else {
+                let place = match self.field_of_earlier(column.location, base.oid, name, &shape) {
+                    Some(EarlierField::At(place)) => Some(place),
+                    _ => shape.fields.iter().position(|(field, _)| field == name.as_str()),
+                };
+                let Some(place) = place else {
                     let message =
                         format!("cannot assign to {target} because there is no such column in data type {found}");
                     return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, column.location));
                 };
+                self.note_field(column.location, base.oid, name, place, &shape);
                 let field_type = shape.fields[place].1;
                 let value = if steps.len() > 1 {
                     let inner = self.field(current.clone(), name, column.location)?;

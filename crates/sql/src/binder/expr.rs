@@ -644,7 +644,7 @@ impl Binder<'_, '_> {
             return Err(self.error(code, message, location));
         };
         let row_type = row.sql_type.oid;
-        let position = match self.earlier().and_then(|earlier| earlier.field(location, row_type, name, &shape)) {
+        let position = match self.field_of_earlier(location, row_type, name, &shape) {
             Some(EarlierField::At(position)) => Some(position),
             // A plan goes on without it, as in PostgreSQL.
             Some(EarlierField::Gone(position, then)) => {
@@ -663,9 +663,7 @@ impl Binder<'_, '_> {
             };
             return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, location));
         };
-        if !self.text_is_foreign {
-            self.context.meaning.note_field(location, row_type, name, position, &shape);
-        }
+        self.note_field(location, row_type, name, position, &shape);
         let row = match row.kind {
             ExprKind::Row { is_whole: false, .. } if self.keeps_row(row.sql_type) => row,
             ExprKind::Row { mut fields, .. } => return Ok(fields.swap_remove(position)),
@@ -681,6 +679,31 @@ impl Binder<'_, '_> {
         let attribute_number = shape.attribute_at(position);
         let access = FieldAccess { input: row, field: position as u32, attribute_number, name: name.clone() };
         Ok(Expr::new(ExprKind::Field(Box::new(access)), sql_type))
+    }
+
+    /// The field that the name stood for when the text was planned before.
+    pub(super) fn field_of_earlier(
+        &self,
+        location: Location,
+        row_type: base::Oid,
+        name: &Name,
+        shape: &RecordShape,
+    ) -> Option<EarlierField<'_>> {
+        self.earlier().and_then(|earlier| earlier.field(location, row_type, name, shape))
+    }
+
+    /// Takes down which field a name stands for, for when the text is planned again.
+    pub(super) fn note_field(
+        &mut self,
+        location: Location,
+        row_type: base::Oid,
+        name: &Name,
+        place: usize,
+        shape: &Arc<RecordShape>,
+    ) {
+        if !self.text_is_foreign {
+            self.context.meaning.note_field(location, row_type, name, place, shape);
+        }
     }
 
     pub(super) fn subscript(&mut self, array: Expr, steps: &[Indirection], location: Location) -> Result<Expr> {

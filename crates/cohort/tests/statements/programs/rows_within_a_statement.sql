@@ -90,3 +90,22 @@ deallocate all;
 drop function made_ty, fields;
 drop table st;
 drop type ty;
+
+-- Assignments of kept plans go on with their fields, too.
+create type k1 as (a int, b int, c int);
+create table kt (id int, r k1, ra k1[]);
+insert into kt values (1, row(1, 2, 3), array[row(1, 2, 3)::k1]);
+create function sets(x k1[]) returns k1[] language plpgsql as $$ begin x[1].a := 99; return x; end $$;
+prepare u1 as update kt set r.a = (r).a + 100 where id = 1 returning r;
+prepare u2 as update kt set ra[1].a = 77 where id = 1 returning ra;
+prepare u3 as insert into kt (id, r.a) values (2, 55) returning r;
+execute u1; execute u2; execute u3;
+select sets(array[row(1, 2, 3)::k1]);
+alter type k1 rename a to aa;
+execute u1; execute u2; execute u3;
+alter type k1 rename b to a;
+execute u1; execute u2; execute u3;
+deallocate all;
+drop function sets;
+drop table kt;
+drop type k1;
