@@ -536,8 +536,12 @@ impl Session {
     /// # Errors
     /// As [`Session::begin_statement`].
     pub fn take_transaction_snapshot(&self) -> Result<()> {
-        self.slot.borrow_mut().note_snapshot();
-        if self.isolation() == Isolation::ReadCommitted || self.is_in_statement() || self.slot.borrow().has_snapshot() {
+        let keeps_snapshot = {
+            let mut slot = self.slot.borrow_mut();
+            slot.note_snapshot();
+            slot.options().isolation != Isolation::ReadCommitted && !slot.has_snapshot()
+        };
+        if !keeps_snapshot || self.is_in_statement() {
             return Ok(());
         }
         self.begin_statement()?;

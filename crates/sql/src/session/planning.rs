@@ -203,8 +203,8 @@ impl<'a> Environment<'a> {
         }
     }
 
-    /// As [`Environment::planned`], by the catalog as it is, without waiting. A statement that is too deep for this stack, as views over views may be, is planned
-    /// on a further one.
+    /// As [`Environment::planned`], by the catalog as it is, without waiting. A statement that is too deep for this stack, as views over views
+    /// may be, is planned on a further one.
     pub fn planned_without_waiting(
         &self,
         text: &str,
