@@ -114,11 +114,11 @@ fn is_boolean(expr: &Expr, wanted: bool) -> bool {
     matches!(expr.as_constant(), Some(Value::Bool(value)) if *value == wanted)
 }
 
-/// What a constant came out as: a failure counts only where it is one at once.
-fn computed<T>(result: Result<T>, context: &BindContext<'_>, inlining: &Inlining) -> Result<Option<T>> {
+/// The value of a constant. A failure is an error, unless errors wait until the statement runs.
+fn computed<T>(result: Result<T>, context: &BindContext<'_>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if is_interruption(&error) || inlining.raises() && !context.settings.errors_wait => Err(error),
+        Err(error) if is_interruption(&error) || !context.settings.errors_wait => Err(error),
         Err(_) => Ok(None),
     }
 }
@@ -156,7 +156,7 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
                 return Ok(None);
             }
             let value = cast.cast.apply(context.eval, input.clone());
-            let value = computed(value, context, inlining)?;
+            let value = computed(value, context)?;
             if let Some(value) = &value {
                 inlining.note_constant(value, std::slice::from_ref(input));
             }
@@ -167,7 +167,7 @@ fn folded(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlinin
             let (Some(values), Some(element)) = (values, types::element_type(context.lookup, sql_type.oid)) else {
                 return Ok(None);
             };
-            let value = computed(types::nested_array(element, &values), context, inlining)?;
+            let value = computed(types::nested_array(element, &values), context)?;
             Ok(value.map(|value| Expr::constant(value, sql_type)))
         }
         _ => Ok(simplified(expr, context)),
@@ -307,7 +307,7 @@ fn fold_call(call: &Call, context: &mut BindContext<'_>, inlining: &mut Inlining
             _ => Ok(None),
         };
     }
-    let value = computed(result, context, inlining)?;
+    let value = computed(result, context)?;
     if let Some(value) = &value {
         inlining.note_constant(value, &values);
     }

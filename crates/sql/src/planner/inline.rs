@@ -45,8 +45,6 @@ pub struct Inlining {
     nodes: usize,
     /// The functions whose bodies are being worked on, outermost first: none of them is inlined into itself.
     active: Vec<Oid>,
-    /// Depth of expressions that may never be reached, though they can't be told from others: what fails there waits.
-    pub(super) unreached: u32,
     /// What the bodies need to be allowed to do.
     pub access: Vec<Access>,
     /// A call has become part of the statement.
@@ -58,11 +56,6 @@ pub struct Inlining {
 }
 
 impl Inlining {
-    /// Whether a constant that can't be computed is an error at once, wherever it may be reached.
-    pub(super) fn raises(&self) -> bool {
-        self.unreached == 0
-    }
-
     /// Notes that `value` takes the place of a call with these arguments.
     pub(super) fn note_constant(&mut self, value: &Value, arguments: &[Value]) {
         // Beyond the limit, so that small arguments don't bring a large value below it.
