@@ -162,9 +162,6 @@ fn is_same_failure(step: &Step, expected: &str, found: &str) -> bool {
     let is_missing = |answer: &str| answer.contains(" 42703: column ") || answer.contains(" 42703 column ");
     let has_no_field = expected.contains("has no field") && is_error(found);
     let is_violation = |answer: &str| answer.contains("ERROR 23");
-    // Of several rows, PostgreSQL computes all values before it looks for defaults that may be NULL.
-    let has_rows = step.text.contains("insert into") && step.text.contains("), (");
-    let comes_first = has_rows && is_error(expected) && found.contains("ERROR 23502: domain");
     // A column's new type fits neither a foreign key nor a check. Either may be made again first.
     let fits_nothing = step.text.starts_with("alter table")
         && expected.contains("ERROR 42804: foreign key constraint")
@@ -178,7 +175,6 @@ fn is_same_failure(step: &Step, expected: &str, found: &str) -> bool {
     let refused = |answer: &str| answer.split_once(" because column ").map(|(refusal, _)| refusal.to_owned());
     has_no_field
         || step.text.starts_with("alter domain") && refused(expected).is_some() && refused(expected) == refused(found)
-        || comes_first
         || fits_nothing
         || is_pending
         || is_joined && is_violation(expected) && without_detail(expected) == without_detail(found)
@@ -293,6 +289,11 @@ impl<'a> Run<'a> {
         // PostgreSQL may also go on with that plan, where a new one cannot be made.
         self.has_retyped |= step.text.starts_with("alter table") && step.text.contains(" type ");
         if self.has_retyped && found.contains("ERROR 42883") && !is_error(&expected) {
+            self.is_over = true;
+            return Ok(());
+        }
+        // ALTER TYPE makes an index anew, which then stands behind the others in PostgreSQL: another key may be asked for a conflict first.
+        if self.has_retyped && expected.contains("as arbiters") && !is_error(&found) {
             self.is_over = true;
             return Ok(());
         }

@@ -183,19 +183,26 @@ impl Binder<'_, '_> {
     ) -> Result<Vec<Expr>> {
         let mut row = Vec::with_capacity(table.columns.len());
         for (place, column) in table.columns.iter().enumerate() {
-            let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
-            if column.dropped || column.generated.is_some() {
-                row.push(Expr::null(sql_type));
-                continue;
-            }
-            let position = given.iter().position(|(given, _)| *given == place);
-            let ignored = overriding == Some(false) && column.identity.is_some();
-            row.push(match position {
-                Some(position) if !ignored => given.swap_remove(position).1,
-                _ => self.column_default(column)?,
-            });
+            row.push(self.given_or_default(column, place, &mut given, overriding)?);
         }
         Ok(row)
+    }
+
+    /// The value that is given for the column at `place`, or the column's default. NULL stands for a value that is computed later.
+    fn given_or_default(
+        &mut self,
+        column: &ColumnDef,
+        place: usize,
+        given: &mut Vec<(usize, Expr)>,
+        overriding: Option<bool>,
+    ) -> Result<Expr> {
+        if column.dropped || column.generated.is_some() {
+            return Ok(Expr::null(SqlType::with_typmod(column.type_oid, column.typmod)));
+        }
+        match given.iter().position(|(given, _)| *given == place) {
+            Some(position) if !is_ignored(column, overriding) => Ok(given.swap_remove(position).1),
+            _ => self.column_default(column),
+        }
     }
 
     /// 428C9 if a column takes no value from outside.
@@ -240,35 +247,28 @@ impl Binder<'_, '_> {
                 let location = row.first().map_or(-1, tree::Expr::start);
                 return Err(self.error(sqlstate::SYNTAX_ERROR, "VALUES lists must all be the same length", location));
             }
-            bound.push(self.insert_row(insert, table, places, row)?);
-        }
-        if rows.is_empty() {
-            bound.push(self.full_row(table, Vec::new(), insert.overriding)?);
+            bound.push(self.given_values(insert, table, places, row)?);
         }
         let mut query = Query::default();
-        let exprs = if bound.len() == 1 {
-            bound.swap_remove(0)
-        } else {
-            // Several rows are a relation of full rows.
-            let columns = table
-                .columns
-                .iter()
-                .map(|column| Column {
-                    name: Name::new(&column.name),
-                    sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
-                    dropped: false,
-                })
-                .collect();
-            let alias = Name::new_static("*VALUES*");
-            let kind = RelationKind::Values(bound);
-            let relation = self.add_relation(Relation { kind, alias, columns, lateral: false, access: None });
+        let given = if bound.len() > 1 {
+            // Several rows are a relation. The other columns get their defaults above it.
+            let mut listed: Vec<usize> = Vec::with_capacity(first_width);
+            for place in &places[..first_width] {
+                // A column of which parts are given is listed several times.
+                if !listed.contains(place) {
+                    listed.push(*place);
+                }
+            }
+            let relation = self.given_rows(table, &listed, bound, insert.overriding)?;
             query.from.push(FromItem::Relation(relation));
             let scope = self.scope();
-            let exprs = (0..table.columns.len()).map(|place| scope.variable(relation, place, -1)).collect::<Vec<_>>();
-            query.relations = std::mem::take(&mut scope.relations);
-            exprs
+            listed.into_iter().enumerate().map(|(index, place)| (place, scope.variable(relation, index, -1))).collect()
+        } else {
+            bound.pop().unwrap_or_default()
         };
-        query.targets = self.row_targets(table, exprs);
+        let row = self.full_row(table, given, insert.overriding)?;
+        query.relations = std::mem::take(&mut self.scope().relations);
+        query.targets = self.row_targets(table, row);
         query.has_sets = self.scope().has_sets;
         Ok(query)
     }
@@ -277,13 +277,45 @@ impl Binder<'_, '_> {
         exprs.into_iter().zip(&table.columns).map(|(expr, column)| self.target(expr, Name::new(&column.name))).collect()
     }
 
-    fn insert_row(
+    /// The relation of several rows of VALUES, which give values for the columns at `places`.
+    fn given_rows(
+        &mut self,
+        table: &TableDef,
+        places: &[usize],
+        rows: Vec<Vec<(usize, Expr)>>,
+        overriding: Option<bool>,
+    ) -> Result<u32> {
+        let mut full = Vec::with_capacity(rows.len());
+        for mut given in rows {
+            let value = |place: &usize| {
+                let column = &table.columns[*place];
+                // The default is computed above the rows.
+                if is_ignored(column, overriding) {
+                    return Ok(Expr::null(SqlType::with_typmod(column.type_oid, column.typmod)));
+                }
+                self.given_or_default(column, *place, &mut given, overriding)
+            };
+            full.push(places.iter().map(value).collect::<Result<Vec<_>>>()?);
+        }
+        let column = |(index, place): (usize, &usize)| Column {
+            name: Name::new(&format!("column{}", index + 1)),
+            sql_type: SqlType::with_typmod(table.columns[*place].type_oid, table.columns[*place].typmod),
+            dropped: false,
+        };
+        let columns = places.iter().enumerate().map(column).collect();
+        let kind = RelationKind::Values(full);
+        let alias = Name::new_static("*VALUES*");
+        Ok(self.add_relation(Relation { kind, alias, columns, lateral: false, access: None }))
+    }
+
+    /// The values of a row of VALUES, each with the place of its column. DEFAULT is left out.
+    fn given_values(
         &mut self,
         insert: &tree::Insert,
         table: &Arc<TableDef>,
         places: &[usize],
         row: &[tree::Expr],
-    ) -> Result<Vec<Expr>> {
+    ) -> Result<Vec<(usize, Expr)>> {
         self.check_counts(insert, places.len(), row.len(), |index| row[index].start())?;
         let mut given = Vec::with_capacity(row.len());
         for (index, (expr, place)) in row.iter().zip(places).enumerate() {
@@ -301,7 +333,7 @@ impl Binder<'_, '_> {
             let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
             given.push((*place, self.coerce_for_column(bound, sql_type, &column.name, expr.start())?));
         }
-        self.full_row(table, given, insert.overriding)
+        Ok(given)
     }
 
     /// A row of VALUES with `x.*` written out as `x.a, x.b`.
@@ -789,6 +821,11 @@ fn both(mut conditions: Vec<Expr>, filter: Option<Expr>) -> Option<Expr> {
         0 | 1 => conditions.pop(),
         _ => Some(Expr::new(ExprKind::And(conditions), SqlType::BOOL)),
     }
+}
+
+/// Whether OVERRIDING USER VALUE has the default stand for what is given.
+fn is_ignored(column: &ColumnDef, overriding: Option<bool>) -> bool {
+    overriding == Some(false) && column.identity.is_some()
 }
 
 /// Whether an expression stands for several: `x.*`.

@@ -293,9 +293,6 @@ pub fn checkpoint(state: &SessionState) -> Result<UtilityOutput> {
 /// TRUNCATE.
 pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Client) -> Result<UtilityOutput> {
     let (tables, oids) = truncated_tables(state, truncate, client)?;
-    for table in &tables {
-        state.check_not_in_use(table.oid, "TRUNCATE", &table.name)?;
-    }
     if truncate.restart_identity {
         let text: Arc<str> = Arc::from("");
         let ddl = Ddl::new(state, &text, client);
@@ -389,7 +386,7 @@ fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<E
         if table.kind != RelationKind::Table {
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", table.name)));
         }
-        require_truncate(state, table)?;
+        check_truncate(state, table)?;
     }
     let mut at = 0;
     while at < tables.len() {
@@ -409,7 +406,7 @@ fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<E
                     format!("truncate cascades to table \"{}\"", referring.name),
                 );
                 notices.push(notice);
-                require_truncate(state, referring)?;
+                check_truncate(state, referring)?;
                 tables.push(Arc::clone(referring));
                 continue;
             }
@@ -425,9 +422,10 @@ fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<E
     Ok(tables)
 }
 
-fn require_truncate(state: &SessionState, table: &TableDef) -> Result<()> {
+fn check_truncate(state: &SessionState, table: &TableDef) -> Result<()> {
     state.require(table.oid, Privileges::TRUNCATE)?;
-    state.refuse_foreign_temporary(table.schema, "truncate")
+    state.refuse_foreign_temporary(table.schema, "truncate")?;
+    state.check_not_in_use(table.oid, "TRUNCATE", &table.name)
 }
 
 /// Has the sequences of a table's columns begin anew, if the transaction commits.
