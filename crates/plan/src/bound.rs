@@ -282,22 +282,29 @@ pub enum Change {
     },
 }
 
-/// The indexes that ON CONFLICT's target names. If there are none, the planner reports it, not the binder.
-#[derive(Debug, Clone, Default)]
-pub struct ArbiterSearch {
-    /// The positions of those that were found; none if there is no target, which means all unique indexes.
-    pub found: Vec<u32>,
-    /// There is a target, and it names no index.
-    pub lacks_arbiter: bool,
-    /// The values of parameters could lead to more.
-    pub awaits_values: bool,
+/// The target of ON CONFLICT.
+#[derive(Debug, Clone)]
+pub enum ConflictTarget {
+    /// None is written: all unique indexes.
+    AllIndexes,
+    /// The index of a constraint, by its position among the table's indexes.
+    Constraint(u32),
+    /// The unique indexes that have these keys.
+    Keys {
+        /// The columns among them, by place.
+        columns: Vec<usize>,
+        /// The expressions among them, over the table's full row.
+        expressions: Vec<Expr>,
+        /// It implies the predicates of the indexes.
+        filter: Option<Expr>,
+    },
 }
 
 /// ON CONFLICT
 #[derive(Debug, Clone)]
 pub struct OnConflict {
-    /// The arbiter indexes.
-    pub search: ArbiterSearch,
+    /// The target.
+    pub target: ConflictTarget,
     /// SET and WHERE of DO UPDATE, over relation 0 (the existing row) and relation 1 (`excluded`).
     pub update: Option<(Vec<Assignment>, Option<Expr>)>,
 }

@@ -615,7 +615,7 @@ pub struct Target {
 
 /// The expressions that belong to a table's definition, bound over the table's full row: slot `n` is the column
 /// at place `n` of [`TableDef::columns`], dropped ones included (NULL).
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct TableExpressions {
     /// CHECK constraints: name, and condition that must not be false.
     pub checks: Vec<(Name, Expr)>,
@@ -626,7 +626,7 @@ pub struct TableExpressions {
 }
 
 /// An index's expressions over its table's full row.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct IndexExpressions {
     /// One for each key column that is an expression: its place among the keys, and the expression.
     pub keys: Vec<(u32, Expr)>,

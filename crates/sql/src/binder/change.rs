@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
-use plan::bound::{ArbiterSearch, Change, Column, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
+use plan::bound::{Change, Column, ConflictTarget, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
 use plan::privileges::Privileges;
 use plan::{Assignment, CursorName, Expr, ExprKind, Target};
-use schema::catalog::{ColumnDef, RelationKind as TableKind, TableDef};
+use schema::catalog::{ColumnDef, IndexDef, RelationKind as TableKind, TableDef};
 use schema::row::ColumnSet;
 use syntax::tree::{self, ExprKind as Tree, InsertColumn, Location, Name, QueryBody};
 use types::functions::session::NEXT_VALUE_OF_IDENTITY;
@@ -468,9 +468,9 @@ impl Binder<'_, '_> {
             let error = self.error(sqlstate::SYNTAX_ERROR, message, clause.location);
             return Err(error.hint("For example, ON CONFLICT (column_name)."));
         }
-        let search = match &clause.target {
-            None => ArbiterSearch::default(),
-            Some(wanted) => self.arbiters(target, wanted)?,
+        let conflict_target = match &clause.target {
+            None => ConflictTarget::AllIndexes,
+            Some(written) => self.conflict_target(target, written)?,
         };
         let update = match &clause.update {
             None => None,
@@ -483,7 +483,7 @@ impl Binder<'_, '_> {
                 Some(bound?)
             }
         };
-        Ok(OnConflict { search, update })
+        Ok(OnConflict { target: conflict_target, update })
     }
 
     fn conflict_update(
@@ -502,32 +502,12 @@ impl Binder<'_, '_> {
         Ok((assignments, filter))
     }
 
-    /// The indexes that ON CONFLICT's target names.
-    fn arbiters(&mut self, changed: &mut ChangeTarget, target: &tree::ConflictTarget) -> Result<ArbiterSearch> {
-        let table = &Arc::clone(&changed.table);
-        let indexes = self.context.catalog.indexes_of(table.oid).to_vec();
+    fn conflict_target(&mut self, changed: &mut ChangeTarget, target: &tree::ConflictTarget) -> Result<ConflictTarget> {
         match target {
-            tree::ConflictTarget::Constraint(name, _) => {
-                let is_named = |index: &Arc<schema::catalog::IndexDef>| {
-                    changed.view().is_none() && index.constraint_name.as_deref() == Some(name.as_str())
-                };
-                let found = indexes.iter().position(is_named);
-                match found {
-                    Some(position) => {
-                        let columns = indexes[position].keys.iter().filter_map(|key| key.column);
-                        columns.for_each(|column| self.uses_column(changed.access, Privileges::SELECT, column as i32));
-                        Ok(ArbiterSearch { found: vec![position as u32], ..ArbiterSearch::default() })
-                    }
-                    None => Err(Error::new(
-                        sqlstate::UNDEFINED_OBJECT,
-                        format!("constraint \"{name}\" for table \"{}\" does not exist", changed.name()),
-                    )),
-                }
-            }
+            tree::ConflictTarget::Constraint(name, _) => self.conflict_constraint(changed, name),
             tree::ConflictTarget::Index { elements, filter, location } => {
-                let expressions = self.expressions_of(table)?;
                 let mut columns = Vec::new();
-                let mut wanted_expressions = Vec::new();
+                let mut expressions = Vec::new();
                 for element in elements {
                     match (&element.column, &element.expr) {
                         (Some(name), _) => match changed.column_by_name(name, false)? {
@@ -541,7 +521,7 @@ impl Binder<'_, '_> {
                             }
                         },
                         (None, Some(expr)) => {
-                            wanted_expressions.push(self.over_row(changed, expr, None, Place::IndexExpression)?);
+                            expressions.push(self.over_row(changed, expr, None, Place::IndexExpression)?);
                         }
                         (None, None) => {}
                     }
@@ -550,33 +530,22 @@ impl Binder<'_, '_> {
                     Some(filter) => Some(self.over_row(changed, filter, Some(SqlType::BOOL), Place::IndexPredicate)?),
                     None => None,
                 };
-                let matching = indexes.iter().enumerate().filter(|(position, index)| {
-                    if !index.unique {
-                        return false;
-                    }
-                    let own = expressions.as_ref().and_then(|all| all.indexes.get(*position)).and_then(Option::as_ref);
-                    let key_columns = index.keys.iter().filter_map(|key| key.column).collect::<Vec<_>>();
-                    let same_columns = columns.iter().all(|column| key_columns.contains(column))
-                        && key_columns.iter().all(|column| columns.contains(column));
-                    let key_expressions = own.map_or(&[][..], |own| &own.keys);
-                    let has =
-                        |wanted: &Expr| key_expressions.iter().any(|(_, key)| super::aggregate::same(key, wanted));
-                    let same_expressions =
-                        wanted_expressions.len() == key_expressions.len() && wanted_expressions.iter().all(has);
-                    let predicate = own.and_then(|own| own.predicate.as_ref());
-                    let predicate_holds = match (predicate, &filter) {
-                        (None, _) => true,
-                        (Some(predicate), Some(filter)) => super::implication::implies(filter, predicate),
-                        (Some(predicate), None) => predicate.is_true(),
-                    };
-                    same_columns && same_expressions && predicate_holds
-                });
-                let found = matching.map(|(position, _)| position as u32).collect::<Vec<_>>();
-                let is_parameter = |expr: &Expr| matches!(expr.kind, ExprKind::Parameter(_));
-                let awaits_values = filter.is_some_and(|filter| filter.any(&is_parameter));
-                Ok(ArbiterSearch { lacks_arbiter: found.is_empty(), found, awaits_values })
+                Ok(ConflictTarget::Keys { columns, expressions, filter })
             }
         }
+    }
+
+    fn conflict_constraint(&mut self, changed: &ChangeTarget, name: &Name) -> Result<ConflictTarget> {
+        let indexes = self.context.catalog.indexes_of(changed.table.oid).to_vec();
+        let is_named =
+            |index: &Arc<IndexDef>| changed.view().is_none() && index.constraint_name.as_deref() == Some(name.as_str());
+        let Some(position) = indexes.iter().position(is_named) else {
+            let message = format!("constraint \"{name}\" for table \"{}\" does not exist", changed.name());
+            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+        };
+        let columns = indexes[position].keys.iter().filter_map(|key| key.column);
+        columns.for_each(|column| self.uses_column(changed.access, Privileges::SELECT, column as i32));
+        Ok(ConflictTarget::Constraint(position as u32))
     }
 
     /// An expression of the statement over a table's full row.
@@ -599,7 +568,6 @@ impl Binder<'_, '_> {
         self.scopes = outer;
         let mut bound = bound?;
         super::table::to_row_slots(&mut bound);
-        self.fold(&mut bound)?;
         Ok(bound)
     }
 

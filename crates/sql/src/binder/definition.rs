@@ -105,17 +105,16 @@ pub fn procedure_call(
     bound
 }
 
-/// The default of a column, its identity's and its domain's included, ready to be computed; NULL if it has none.
+/// The default of a column, its identity's and its domain's included; NULL if it has none.
 ///
 /// # Errors
 /// What binding raises.
 pub fn column_default(context: &mut BindContext<'_>, column: &ColumnDef) -> Result<Expr> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);
-    let mut bound = binder.column_default(column)?;
-    binder.fold(&mut bound)?;
+    let bound = binder.column_default(column);
     binder.hand_on_needed();
-    Ok(bound)
+    bound
 }
 
 impl Binder<'_, '_> {

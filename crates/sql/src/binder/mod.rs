@@ -20,7 +20,6 @@ mod definition;
 mod expr;
 mod from;
 mod function;
-mod implication;
 mod lock;
 mod mentions;
 mod missing;
@@ -46,14 +45,10 @@ pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };
 pub use from::later_columns;
-pub(crate) use implication::implies;
 pub(crate) use operator::null_test;
 pub use parameters::Parameters;
 pub(crate) use scope::SYSTEM_COLUMNS;
-pub use table::{
-    TableExpressionUse, expression_columns, has_whole_row, is_whole_row, named_columns, table_expression,
-    table_expressions,
-};
+pub use table::{copy_filter, expression_columns, has_whole_row, is_whole_row, named_columns, table_expressions};
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};
@@ -442,18 +437,6 @@ impl<'c, 'a> Binder<'c, 'a> {
         let access = &mut self.access[access];
         access.privileges = access.privileges | privilege;
         access.columns.add(privilege, attribute);
-    }
-
-    /// Folds an expression that is run as it is, without a plan.
-    fn fold(&mut self, expr: &mut Expr) -> Result<()> {
-        let mut inlining = crate::planner::Inlining::default();
-        crate::planner::fold(expr, self.context, &mut inlining)?;
-        self.depends_on_settings |= inlining.depends_on_settings;
-        for access in inlining.access {
-            let checked_as = access.checked_as.or(self.view_owner);
-            Access { checked_as, ..access }.add_to(&mut self.access);
-        }
-        Ok(())
     }
 
     /// The innermost scope.

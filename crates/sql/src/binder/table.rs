@@ -306,7 +306,6 @@ impl Binder<'_, '_> {
         self.scopes = outer;
         let mut bound = bound?;
         to_row_slots(&mut bound);
-        self.fold(&mut bound)?;
         Ok(bound)
     }
 }
@@ -333,41 +332,14 @@ pub fn table_expressions(
     bound
 }
 
-/// What a new expression of a table's definition is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TableExpressionUse {
-    /// CHECK: a boolean
-    Check,
-    /// An index key
-    IndexKey,
-    /// The condition of a partial index: a boolean
-    IndexPredicate,
-    /// A generated column of this type
-    Generated(SqlType),
-    /// WHERE of COPY FROM: a boolean
-    CopyFilter,
-    /// USING of ALTER COLUMN TYPE, to this type
-    AlterType(SqlType),
-}
-
-/// Binds an expression over a table's full row.
-pub fn table_expression(
-    context: &mut BindContext<'_>,
-    table: &Arc<TableDef>,
-    expr: &tree::Expr,
-    used_for: TableExpressionUse,
-) -> Result<Expr> {
-    let (wanted, place) = match used_for {
-        TableExpressionUse::Check => (Some(SqlType::BOOL), Place::CheckConstraint),
-        TableExpressionUse::IndexKey => (None, Place::IndexExpression),
-        TableExpressionUse::IndexPredicate => (Some(SqlType::BOOL), Place::IndexPredicate),
-        TableExpressionUse::Generated(sql_type) => (Some(sql_type), Place::Generated),
-        TableExpressionUse::CopyFilter => (Some(SqlType::BOOL), Place::CopyWhere),
-        TableExpressionUse::AlterType(sql_type) => (Some(sql_type), Place::Generated),
-    };
+/// Binds WHERE of COPY FROM over a table's full row.
+///
+/// # Errors
+/// What binding raises.
+pub fn copy_filter(context: &mut BindContext<'_>, table: &Arc<TableDef>, filter: &tree::Expr) -> Result<Expr> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);
-    let bound = binder.table_expr_tree(table, expr, wanted, place, None);
+    let bound = binder.table_expr_tree(table, filter, Some(SqlType::BOOL), Place::CopyWhere, None);
     binder.hand_on_needed();
     bound
 }

@@ -15,10 +15,10 @@ use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::{create_table, properties, validate};
-use crate::binder::{DefinitionUse, expression_columns, has_whole_row, table_expressions};
+use crate::binder::{DefinitionUse, expression_columns, has_whole_row};
 use crate::deparse::TableNames;
 use crate::executor::TableKeys;
-use crate::planner::names;
+use crate::planner::{names, table_expressions};
 use crate::session::UtilityOutput;
 
 /// The most columns an index may have.

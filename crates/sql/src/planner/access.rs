@@ -10,9 +10,10 @@ use types::{Cast, CastContext, OperatorRole, SqlType, Value, oids};
 
 use super::flatten::{RelationSet, relations_of};
 use super::fold::{has_subquery, is_volatile};
+use super::implication::implies;
 use super::selectivity::{Relations, conjunction, selectivity};
 use super::{DISABLED_COST, Planner};
-use crate::binder::{self, implies};
+use crate::binder;
 
 /// A table of up to half a megabyte is taken to be in memory.
 const SMALL_TABLE_PAGES: f64 = 64.0;
@@ -245,7 +246,7 @@ impl Planner<'_, '_> {
         if !any {
             return Ok(None);
         }
-        let Some(expressions) = binder::table_expressions(self.context, table)? else { return Ok(None) };
+        let Some(expressions) = super::table_expressions(self.context, table)? else { return Ok(None) };
         let indexes = expressions.indexes.iter().map(|index| {
             index.as_ref().map(|index| plan::IndexExpressions {
                 keys: index.keys.iter().map(|(place, key)| (*place, over_entry(key.clone(), relation))).collect(),

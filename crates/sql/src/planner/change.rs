@@ -2,7 +2,7 @@
 
 use base::lock_mode::LockMode;
 use base::{Error, Result};
-use plan::bound::{ArbiterSearch, Change, OnConflict, Query, TargetEntry, for_each_inner};
+use plan::bound::{Change, ConflictTarget, OnConflict, Query, TargetEntry, for_each_inner};
 use plan::{
     self, Assignment, ConflictUpdate, Delete, Event, Expr, ExprKind, Insert, Node, Plan, ScanColumn, Target, Update,
     ViewChange,
@@ -11,6 +11,7 @@ use schema::catalog::{RelationKind, TriggerTiming};
 use types::{SqlType, Value};
 
 use super::build::Builder;
+use super::definition::fold_table_expressions;
 use super::flatten::Group;
 use super::lower::Layout;
 use super::needed::Needed;
@@ -21,12 +22,14 @@ impl Planner<'_, '_> {
     /// UPDATE or DELETE of the rows that a query finds.
     pub(super) fn change(&mut self, mut query: Query, group: Group) -> Result<Plan> {
         self.is_read_only = false;
-        let change = query.change.as_deref().ok_or_else(|| Error::internal("no change"))?;
+        let change = query.change.as_deref_mut().ok_or_else(|| Error::internal("no change"))?;
+        let is_update = matches!(change, Change::Update { .. });
         let (Change::Update { relation, target, .. } | Change::Delete { relation, target, .. }) = change else {
             return Err(Error::internal("INSERT is planned elsewhere"));
         };
+        fold_table_expressions(&mut target.expressions, self.context, &mut self.inlining)?;
         let relation = *relation;
-        let event = if matches!(change, Change::Update { .. }) { Event::Update } else { Event::Delete };
+        let event = if is_update { Event::Update } else { Event::Delete };
         // Such triggers may leave the row as it is.
         let asks_triggers =
             target.triggers.as_ref().is_some_and(|triggers| triggers.has(TriggerTiming::Before, true, event));
@@ -162,21 +165,6 @@ impl Planner<'_, '_> {
         self.lower_all(exprs, &layout).map(Some)
     }
 
-    /// The arbiter indexes that were found. Where the values of parameters matter, their lack is an error of running the plan.
-    ///
-    /// # Errors
-    /// 42P10 if there are none.
-    fn arbiters(&mut self, search: ArbiterSearch) -> Result<Vec<u32>> {
-        self.awaits_values |= search.awaits_values;
-        if search.lacks_arbiter {
-            if !search.awaits_values && !self.context.settings.errors_wait {
-                return Err(plan::no_arbiter());
-            }
-            self.lacks_arbiter = true;
-        }
-        Ok(search.found)
-    }
-
     /// INSERT of the rows of `input`, which are full rows of the table.
     pub(super) fn insert(&mut self, change: Change, input: Plan) -> Result<Plan> {
         self.is_read_only = false;
@@ -184,6 +172,7 @@ impl Planner<'_, '_> {
             return Err(Error::internal("not an INSERT"));
         };
         self.lock_table(target.table.oid, LockMode::RowExclusive);
+        fold_table_expressions(&mut target.expressions, self.context, &mut self.inlining)?;
         let columns = target.table.columns.len() as i32;
         let full_row = |relation: u32| (0..columns).map(move |place| (relation, place));
         // RETURNING, ON CONFLICT and the views' checks have a range table of their own.
@@ -191,9 +180,10 @@ impl Planner<'_, '_> {
         self.view_checks(&mut target)?;
         let on_conflict = match on_conflict {
             None => None,
-            Some(OnConflict { search, update }) => {
-                let lacks_arbiter = search.lacks_arbiter;
-                let arbiters = self.arbiters(search)?;
+            Some(OnConflict { target: conflict_target, update }) => {
+                let is_inferred = matches!(conflict_target, ConflictTarget::Keys { .. });
+                let arbiters = self.arbiters(&target.table, target.expressions.as_deref(), conflict_target)?;
+                let lacks_arbiter = is_inferred && arbiters.is_empty();
                 let update = match update {
                     None => None,
                     Some((assignments, condition)) => {

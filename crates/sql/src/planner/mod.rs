@@ -18,12 +18,15 @@
 //! stays right, and so that the session can wait for the row suspended.
 
 mod access;
+mod arbiter;
 mod build;
 mod change;
 mod computed;
+mod definition;
 pub mod domain;
 mod flatten;
 mod fold;
+mod implication;
 mod inline;
 mod join;
 mod leakproof;
@@ -45,6 +48,7 @@ mod volatility;
 #[cfg(test)]
 mod tests;
 
+pub use definition::{column_default, copy_filter, table_expressions};
 pub use fold::fold;
 pub use inline::Inlining;
 pub use statistics::{ColumnStatistics, TableStatistics};

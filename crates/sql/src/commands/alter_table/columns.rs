@@ -118,7 +118,7 @@ fn filling_of_domain(ddl: &Ddl<'_>, column: &ColumnDef) -> Result<Option<Expr>> 
     if types::base_type(&view, sql_type).oid == sql_type.oid || restricts_nothing(&view, sql_type.oid)? {
         return Ok(None);
     }
-    ddl.bind(|context| crate::binder::column_default(context, column)).map(Some)
+    ddl.bind(|context| crate::planner::column_default(context, column)).map(Some)
 }
 
 /// The value of a new column in existing rows.

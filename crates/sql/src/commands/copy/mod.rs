@@ -20,10 +20,11 @@ use types::reg_types::quote_identifier;
 use types::{CatalogLookup, SqlType, Value};
 
 use super::ddl::system_refusal;
-use crate::binder::{TableExpressionUse, expression_columns, table_expression};
+use crate::binder::expression_columns;
 use crate::catalogs::is_view;
 use crate::client::{Client, Format, ResultColumn};
 use crate::executor::{Locals, Run, evaluate};
+use crate::planner::{column_default, copy_filter};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, refuse_read_only};
 pub use format::fuzz_copy;
@@ -526,8 +527,7 @@ impl RowFilter {
         text: &Arc<str>,
     ) -> Result<RowFilter> {
         let environment = Environment::new(state, &state.catalog());
-        let mut condition = environment
-            .with_context(text, |context| table_expression(context, table, filter, TableExpressionUse::CopyFilter))?;
+        let mut condition = environment.with_context(text, |context| copy_filter(context, table, filter))?;
         settle_system_columns(&mut condition, table)?;
         let read = expression_columns(&condition);
         if !read.is_empty() {
@@ -548,7 +548,7 @@ impl RowFilter {
                 let column = &table.columns[place];
                 let default = match is_null_of_domain(environment.view(), column) {
                     true => Expr::null(SqlType::with_typmod(column.type_oid, column.typmod)),
-                    false => environment.with_context("", |context| crate::binder::column_default(context, column))?,
+                    false => environment.with_context("", |context| column_default(context, column))?,
                 };
                 Ok((place, default))
             })

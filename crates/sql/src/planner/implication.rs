@@ -6,13 +6,13 @@ use base::Oid;
 use plan::{Call, Expr, ExprKind, FunctionTarget, Quantified, Quantifier};
 use types::{OperatorDef, OperatorRole, Value, comparator, oids};
 
-use super::aggregate::same;
+use crate::binder::same;
 
 /// Longer lists are not looked through.
 const ELEMENTS_MAX: usize = 100;
 
 /// Whether `filter` implies `predicate`, as far as simple rules can tell. Both have been folded.
-pub(crate) fn implies(filter: &Expr, predicate: &Expr) -> bool {
+pub(super) fn implies(filter: &Expr, predicate: &Expr) -> bool {
     // A predicate that is always true is implied by anything. A filter that is always true implies nothing else.
     same(filter, predicate)
         || predicate.is_true()
