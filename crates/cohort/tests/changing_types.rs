@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use catalog::Catalog;
 use common::Server;
+use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 
@@ -341,17 +342,13 @@ fn compared(text: &str, expected: &Outcome, found: &Outcome) -> Result<(), Wrong
     Err(Wrong { kind, text })
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|value| value.parse().expect("a number"))
-}
-
 #[test]
 fn types_that_change_end_as_in_postgresql() {
     let Some(binaries) = server_binaries() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut both = Both::start(&binaries, folder.path());
-    let first = number("COHORT_TYPES_FROM").unwrap_or(1);
-    let seeds = FOUND.iter().copied().chain(first..first + number("COHORT_TYPES").unwrap_or(2));
+    let first = environment_number("COHORT_TYPES_FROM").unwrap_or(1);
+    let seeds = FOUND.iter().copied().chain(first..first + environment_number("COHORT_TYPES").unwrap_or(2));
     let mut failures = Vec::new();
     for seed in seeds {
         let (script, Err(wrong)) = both.explore(seed) else { continue };

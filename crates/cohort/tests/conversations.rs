@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use common::Server;
 use common::conversation::{Sent, Talk, packet, start_packet};
+use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -145,10 +146,6 @@ fn minimised(servers: Servers<'_>, mut conversation: Vec<Sent>, mut difference: 
         }
     }
     (conversation, difference)
-}
-
-fn environment_number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
 /// Both servers, where PostgreSQL is here.

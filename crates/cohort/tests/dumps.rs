@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::Server;
+use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 
@@ -229,10 +230,6 @@ fn same(expected: &str, found: &str, expected_name: &str, found_name: &str) -> R
     Err(format!("only in {expected_name}:\n{missing}only in {found_name}:\n{more}"))
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|value| value.parse().expect("a number"))
-}
-
 #[test]
 fn what_is_defined_is_dumped_as_postgresql_dumps_it() {
     judge_scripts(FOUND, script::script);
@@ -247,8 +244,8 @@ fn definitions_that_use_each_other_are_dumped_in_an_order_that_can_be_loaded() {
 fn judge_scripts(found: &[u64], script: fn(u64, usize) -> Vec<String>) {
     let Some(binaries) = server_binaries() else { return };
     let mut both = Both::start(binaries);
-    let first = number("COHORT_DUMPS_FROM").unwrap_or(1);
-    let seeds = found.iter().copied().chain(first..first + number("COHORT_DUMPS").unwrap_or(0));
+    let first = environment_number("COHORT_DUMPS_FROM").unwrap_or(1);
+    let seeds = found.iter().copied().chain(first..first + environment_number("COHORT_DUMPS").unwrap_or(0));
     let mut failures = Vec::new();
     for seed in seeds {
         let script = script(seed, STATEMENTS);

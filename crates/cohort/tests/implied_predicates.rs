@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use common::Server;
+use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 use conditions::Generator;
@@ -36,10 +37,6 @@ const ROWS: &str = "insert into p select 1, (array[null,0,1,2,3,4])[1+g%6]::int,
      (array[null,'x','y'])[1+g/17%3]::name, (array[null,'x','y','z'])[1+g/19%4], \
      (array[null,'2020-01-01','2020-01-02'])[1+g/23%3]::date, (array[null,'2020-01-01','2020-01-02 12:00'])[1+g/29%3]::timestamp, \
      (array[null,1,1.5,2])[1+g/31%4]::numeric from generate_series(0,2499) g";
-
-fn environment_number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
-}
 
 fn run(session: &mut Session, text: &str) -> String {
     let answer = session.simple(text);

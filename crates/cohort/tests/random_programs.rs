@@ -18,6 +18,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use common::Server;
+use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 use pieces::Program;
@@ -91,10 +92,6 @@ fn minimised(servers: Servers<'_>, mut program: Program, mut difference: Differe
         }
     }
     (program, difference)
-}
-
-fn environment_number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
 #[test]

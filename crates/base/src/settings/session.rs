@@ -1,6 +1,6 @@
 //! A session's own values, laid over the server's, with SET, SET LOCAL and RESET under transactions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::values::cannot_be_changed;
@@ -20,6 +20,15 @@ pub enum Change {
     Local,
 }
 
+/// A transaction, a savepoint or a call of a function with SET clauses.
+struct Level {
+    /// What `session` and `local` were when it began.
+    session: BTreeMap<Name, Value>,
+    local: BTreeMap<Name, Value>,
+    /// The settings that were changed for the session since.
+    changed: BTreeSet<Name>,
+}
+
 /// One session's settings.
 pub struct SessionSettings {
     server: Arc<ServerSettings>,
@@ -29,8 +38,8 @@ pub struct SessionSettings {
     session: BTreeMap<Name, Value>,
     /// Values that end with the transaction.
     local: BTreeMap<Name, Value>,
-    /// What `session` and `local` were when the transaction and each of its savepoints began.
-    saved: Vec<(BTreeMap<Name, Value>, BTreeMap<Name, Value>)>,
+    /// The levels that have begun, the outermost first.
+    levels: Vec<Level>,
     generation: u64,
 }
 
@@ -42,7 +51,7 @@ impl SessionSettings {
             start: BTreeMap::new(),
             session: BTreeMap::new(),
             local: BTreeMap::new(),
-            saved: Vec::new(),
+            levels: Vec::new(),
             generation: 1,
         }
     }
@@ -82,6 +91,7 @@ impl SessionSettings {
         match change {
             Change::Session => {
                 self.local.remove(&name);
+                self.note_changed(&name);
                 self.session.insert(name, value);
             }
             Change::Local => {
@@ -105,9 +115,17 @@ impl SessionSettings {
         } else {
             self.local.remove(&name);
             self.session.remove(&name);
+            self.note_changed(&name);
         }
         self.generation += 1;
         Ok(id)
+    }
+
+    /// Notes that `name` was changed for the session.
+    fn note_changed(&mut self, name: &Name) {
+        if let Some(level) = self.levels.last_mut() {
+            level.changed.insert(name.clone());
+        }
     }
 
     /// A custom name stays known until the session ends: without a value of its own it is an empty text.
@@ -120,6 +138,9 @@ impl SessionSettings {
     /// `RESET ALL`: everything but what describes the session itself.
     pub fn reset_all(&mut self) {
         let stays = |name: &Name| matches!(name, Ok(id) if id.definition().survives_reset_all());
+        if let Some(level) = self.levels.last_mut() {
+            level.changed.extend(self.local.keys().chain(self.session.keys()).filter(|name| !stays(name)).cloned());
+        }
         self.local.retain(|name, _| stays(name));
         self.session.retain(|name, _| stays(name));
         self.generation += 1;
@@ -138,33 +159,49 @@ impl SessionSettings {
 
     /// A transaction or a savepoint begins.
     pub fn push_level(&mut self) {
-        self.saved.push((self.session.clone(), self.local.clone()));
+        let (session, local) = (self.session.clone(), self.local.clone());
+        self.levels.push(Level { session, local, changed: BTreeSet::new() });
     }
 
     /// The innermost savepoint is released; its values stay.
     pub fn release_level(&mut self) {
-        self.saved.pop();
+        self.pop_level();
     }
 
     /// The innermost savepoint is rolled back and ends. Gives the settings that are reported and may have changed.
     pub fn roll_back_level(&mut self) {
-        if let Some((session, local)) = self.saved.pop() {
-            (self.session, self.local) = (session, local);
+        if let Some(level) = self.levels.pop() {
+            (self.session, self.local) = (level.session, level.local);
             self.generation += 1;
         }
     }
 
-    /// A function with SET clauses ends. What it has `SET` for the session stays; local values are as they were before.
-    pub fn end_function_level(&mut self) {
-        let Some((session, local)) = self.saved.pop() else { return };
-        let is_set = |name: &Name| self.session.get(name) != session.get(name);
-        self.local = local.into_iter().filter(|(name, _)| !is_set(name)).collect();
+    /// A function with SET clauses for the settings `own` ends. These are as they were before, unless the function has `SET` them for the
+    /// session. Other settings keep the values that the function gave them, local ones until the transaction ends.
+    pub fn end_function_level<'n>(&mut self, own: impl Iterator<Item = &'n str>) {
+        let Some(before) = self.pop_level() else { return };
+        let own = own.map(|name| lookup(name).map_err(|_| custom(name)));
+        for name in own.filter(|name| !before.changed.contains(name)) {
+            match before.local.get(&name) {
+                Some(value) => self.local.insert(name, value.clone()),
+                None => self.local.remove(&name),
+            };
+        }
         self.generation += 1;
+    }
+
+    /// Ends the innermost level. What was changed in it counts as changed in the one around it.
+    fn pop_level(&mut self) -> Option<Level> {
+        let ended = self.levels.pop()?;
+        if let Some(level) = self.levels.last_mut() {
+            level.changed.extend(ended.changed.iter().cloned());
+        }
+        Some(ended)
     }
 
     /// Undoes all settings made since the innermost transaction or savepoint began, which goes on.
     pub fn begin_level_anew(&mut self) {
-        if !self.saved.is_empty() {
+        if !self.levels.is_empty() {
             self.roll_back_level();
             self.push_level();
         }
@@ -173,9 +210,9 @@ impl SessionSettings {
     /// The transaction ends. Without a `SET` in it this costs nothing.
     pub fn end_transaction(&mut self, committed: bool) {
         if committed {
-            self.saved.clear();
-        } else if !self.saved.is_empty() {
-            self.saved.truncate(1);
+            self.levels.clear();
+        } else if !self.levels.is_empty() {
+            self.levels.truncate(1);
             self.roll_back_level();
         }
         if !self.local.is_empty() {

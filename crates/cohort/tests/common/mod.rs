@@ -21,6 +21,11 @@ pub struct Server {
     port: u16,
 }
 
+/// The number that an environment variable gives a guard: how much it tries, or from which seed on.
+pub fn environment_number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
 /// A port for a server that is started in a moment: nobody else gets it meanwhile.
 pub fn free_port() -> u16 {
     torture::free_port().unwrap()

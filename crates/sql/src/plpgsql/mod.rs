@@ -179,7 +179,8 @@ fn with_settings<T>(
         (run.catalog, run.format) = (catalog, format);
         return result;
     }
-    state.settings.borrow_mut().end_function_level();
+    let own = function.settings.iter().map(|(name, _)| name.as_str());
+    state.settings.borrow_mut().end_function_level(own);
     crate::session::settings::note_application_name(state);
     (run.catalog, run.format) = (state.catalog(), state.format());
     result

@@ -114,3 +114,32 @@ create function stable_set() returns text stable language plpgsql as $$ begin se
 select stable_set();
 reset work_mem;
 do $$ begin set work_mem = '3MB'; reset all; raise notice '%', current_setting('work_mem'); end $$;
+
+-- A local value that a function gives another setting than its own stays until the transaction ends
+create function sl(v text) returns void language plpgsql security definer set search_path = pg_catalog as
+      $$ begin perform set_config('app.user', v, true); end $$;
+begin; select sl('alice'); select current_setting('app.user', true); commit;
+select current_setting('app.user', true);
+create function tz() returns text language plpgsql set search_path = pg_catalog as $$ begin set local timezone = 'Asia/Tokyo'; return current_setting('timezone'); end $$;
+create function tz2() returns text language plpgsql set timezone = 'UTC' as $$ begin perform tz(); return current_setting('timezone'); end $$;
+create function tz3() returns text language plpgsql set timezone = 'UTC' as $$ begin set timezone = 'Asia/Tokyo'; return current_setting('timezone'); end $$;
+create function tz4() returns text language plpgsql set timezone = 'UTC' as $$ begin set timezone = 'Asia/Tokyo'; set local timezone = 'Europe/Paris'; return current_setting('timezone'); end $$;
+create function tz5() returns text language plpgsql set timezone = 'UTC' as $$ begin set local timezone = 'Europe/Paris'; return current_setting('timezone'); end $$;
+create procedure tzp() language plpgsql set search_path = pg_catalog as $$ begin set local timezone = 'Asia/Tokyo'; end $$;
+set timezone = 'America/New_York';
+begin; select tz(); show timezone; commit; show timezone;
+begin; select tz2(); show timezone; commit; show timezone;
+begin; select tz3(); show timezone; commit; show timezone; set timezone = 'America/New_York';
+begin; select tz4(); show timezone; commit; show timezone; set timezone = 'America/New_York';
+begin; select tz5(); show timezone; commit; show timezone;
+begin; call tzp(); show timezone; commit; show timezone;
+begin; set local timezone = 'Europe/London'; select tz2(); show timezone; commit; show timezone;
+begin; set local timezone = 'Europe/London'; select tz3(); show timezone; rollback; show timezone;
+begin; savepoint a; select tz(); show timezone; rollback to a; show timezone; commit; show timezone;
+begin; savepoint a; select tz(); release a; show timezone; commit; show timezone;
+do $$ begin begin perform tz(); raise exception 'x'; exception when others then raise notice '%', current_setting('timezone'); end; end $$; show timezone;
+create function sqf() returns text language sql set search_path = pg_catalog as $$ select set_config('timezone', 'Asia/Tokyo', true) $$;
+begin; select sqf(); show timezone; commit; show timezone;
+create table tt (a int); create function trg() returns trigger language plpgsql set work_mem = '1MB' as $$ begin set local timezone = 'Asia/Tokyo'; return new; end $$;
+create trigger g before insert on tt for each row execute function trg();
+begin; insert into tt values (1); show timezone; show work_mem; commit; show timezone;
