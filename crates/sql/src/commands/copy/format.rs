@@ -74,17 +74,40 @@ fn write_csv(text: &str, force: bool, is_only: bool, options: &CopyOptions, out:
     out.push(options.quote);
 }
 
+/// How lines end. The first end that is found decides for all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineEnd {
+    Newline,
+    Return,
+    ReturnNewline,
+}
+
 /// Gathers data as it comes and finds whole lines in it.
 #[derive(Default)]
 pub struct LineReader {
     bytes: Vec<u8>,
     consumed: usize,
-    /// How far a CSV line was looked at, and whether that was within quotes.
+    /// How far a line was looked at, and whether that was within quotes of CSV.
     looked: usize,
     in_quotes: bool,
+    line_end: Option<LineEnd>,
     is_at_end: bool,
-    /// Lines found so far.
+    /// Ends of lines within quoted fields of the line that is looked at.
+    quoted_ends: u64,
+    /// Lines found so far, with those that quoted fields of CSV have.
     pub line_number: u64,
+}
+
+/// The byte that is looked at, as a part of a line.
+enum Part {
+    /// The line goes on after so many bytes.
+    Data(usize),
+    /// So many bytes end the line.
+    End(usize),
+    /// The mark for the end of data.
+    EndOfData,
+    /// It depends on bytes that have not come yet.
+    Unknown,
 }
 
 impl LineReader {
@@ -102,78 +125,145 @@ impl LineReader {
     /// or there is no more.
     ///
     /// # Errors
-    /// 22P04 for data that ends within quotes.
+    /// 22P04 for lines that end in different ways.
     pub fn next_line(&mut self, is_last_data: bool, options: &CopyOptions) -> Result<Option<&[u8]>> {
         if self.is_at_end {
             return Ok(None);
         }
-        let is_csv = options.format == CopyFormat::Csv;
         while self.looked < self.bytes.len() {
-            let byte = self.bytes[self.looked];
-            if is_csv && byte == options.quote {
-                self.in_quotes = !self.in_quotes;
-            } else if is_csv && self.in_quotes && byte == options.escape && options.escape != options.quote {
-                if self.looked + 1 == self.bytes.len() && !is_last_data {
-                    return Ok(None);
+            let part = self.part(is_last_data, options).inspect_err(|_| self.count_quoted_ends())?;
+            match part {
+                Part::Data(bytes) => self.looked += bytes,
+                Part::Unknown => return Ok(None),
+                Part::End(bytes) => {
+                    let line = self.consumed..self.looked;
+                    self.looked += bytes;
+                    self.consumed = self.looked;
+                    self.count_quoted_ends();
+                    self.line_number += 1;
+                    return Ok(Some(&self.bytes[line]));
                 }
-                self.looked += 1;
-            } else if !is_csv && byte == b'\\' {
-                // Whatever follows is part of the field, a line's end too; it may not have come yet.
-                if self.looked + 1 == self.bytes.len() && !is_last_data {
-                    return Ok(None);
-                }
-                if self.bytes.get(self.looked + 1) == Some(&b'.') && self.looked == self.consumed {
-                    // The end of data, where it stands alone.
-                    let rest = &self.bytes[self.looked + 2..];
-                    if rest.is_empty() && !is_last_data {
-                        return Ok(None);
-                    }
-                    if rest.is_empty() || rest[0] == b'\n' || rest[0] == b'\r' {
-                        self.is_at_end = true;
-                        return Ok(None);
-                    }
-                }
-                self.looked += 1;
-            } else if byte == b'\n' && !self.in_quotes {
-                let (start, mut end) = (self.consumed, self.looked);
-                self.looked += 1;
-                self.consumed = self.looked;
-                self.line_number += 1;
-                if end > start && self.bytes[end - 1] == b'\r' {
-                    end -= 1;
-                }
-                if is_csv && &self.bytes[start..end] == b"\\." {
+                Part::EndOfData => {
                     self.is_at_end = true;
-                    return Ok(None);
+                    return Ok(self.last_line(self.looked));
                 }
-                return Ok(Some(&self.bytes[start..end]));
             }
-            self.looked += 1;
         }
-        self.looked = self.looked.min(self.bytes.len());
-        if !is_last_data || self.consumed >= self.bytes.len() {
+        self.looked = self.bytes.len();
+        if !is_last_data {
             return Ok(None);
         }
-        if self.in_quotes {
-            return Err(Error::new(sqlstate::BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
-        }
-        let start = self.consumed;
-        self.consumed = self.bytes.len();
-        self.looked = self.consumed;
-        self.line_number += 1;
-        Ok(Some(&self.bytes[start..]))
+        Ok(self.last_line(self.bytes.len()))
     }
 
-    /// The rest that has not been parsed yet, for an error to show.
-    pub fn rest(&self) -> String {
-        String::from_utf8_lossy(&self.bytes[self.consumed..]).into_owned()
+    /// The line that the end of data ends, unless it is empty.
+    fn last_line(&mut self, end: usize) -> Option<&[u8]> {
+        let start = std::mem::replace(&mut self.consumed, self.bytes.len());
+        self.looked = self.bytes.len();
+        if start == end {
+            return None;
+        }
+        self.count_quoted_ends();
+        self.line_number += 1;
+        Some(&self.bytes[start..end])
     }
+
+    fn count_quoted_ends(&mut self) {
+        self.line_number += std::mem::take(&mut self.quoted_ends);
+    }
+
+    fn part(&mut self, is_last_data: bool, options: &CopyOptions) -> Result<Part> {
+        let is_csv = options.format == CopyFormat::Csv;
+        let byte = self.bytes[self.looked];
+        let next = self.bytes.get(self.looked + 1).copied();
+        if next.is_none() && !is_last_data && (matches!(byte, b'\\' | b'\r') || byte == options.escape) {
+            return Ok(Part::Unknown);
+        }
+        if is_csv && self.in_quotes && byte == options.escape && options.escape != options.quote {
+            return Ok(Part::Data(1 + usize::from(next.is_some())));
+        }
+        if is_csv && byte == options.quote {
+            self.in_quotes = !self.in_quotes;
+            return Ok(Part::Data(1));
+        }
+        if self.in_quotes {
+            let counted = if self.line_end == Some(LineEnd::Newline) { b'\n' } else { b'\r' };
+            self.quoted_ends += u64::from(byte == counted);
+            return Ok(Part::Data(1));
+        }
+        match byte {
+            b'\r' if self.line_end.is_none_or(|end| end == LineEnd::ReturnNewline) && next == Some(b'\n') => {
+                self.line_end = Some(LineEnd::ReturnNewline);
+                Ok(Part::End(2))
+            }
+            b'\r' if self.line_end.is_some_and(|end| end != LineEnd::Return) => {
+                Err(unexpected_end("carriage return", "\\r", is_csv))
+            }
+            b'\r' => {
+                self.line_end = Some(LineEnd::Return);
+                Ok(Part::End(1))
+            }
+            b'\n' if self.line_end.is_some_and(|end| end != LineEnd::Newline) => {
+                Err(unexpected_end("newline", "\\n", is_csv))
+            }
+            b'\n' => {
+                self.line_end = Some(LineEnd::Newline);
+                Ok(Part::End(1))
+            }
+            b'\\' if next == Some(b'.') && (!is_csv || self.looked == self.consumed) => {
+                self.mark_of_end(is_last_data, is_csv)
+            }
+            // A byte after a backslash is a part of the field, even if it could end the line.
+            b'\\' if !is_csv => Ok(Part::Data(2)),
+            _ => Ok(Part::Data(1)),
+        }
+    }
+
+    /// What `\.` means. In CSV it is data unless it stands alone on its line.
+    fn mark_of_end(&self, is_last_data: bool, is_csv: bool) -> Result<Part> {
+        let rest = &self.bytes[self.looked + 2..];
+        let wanted = match self.line_end {
+            Some(LineEnd::ReturnNewline) => 2,
+            _ => 1,
+        };
+        if rest.len() < wanted && !is_last_data && !(wanted == 2 && rest.first().is_some_and(|byte| *byte != b'\r')) {
+            return Ok(Part::Unknown);
+        }
+        let refused = |message: &str| match is_csv {
+            true => Ok(Part::Data(1)),
+            false => Err(Error::new(sqlstate::BAD_COPY_FILE_FORMAT, message)),
+        };
+        const OTHER_STYLE: &str = "end-of-copy marker does not match previous newline style";
+        const CORRUPT: &str = "end-of-copy marker corrupt";
+        let last = match (self.line_end, rest.first()) {
+            (Some(LineEnd::ReturnNewline), Some(b'\n')) => return refused(OTHER_STYLE),
+            (Some(LineEnd::ReturnNewline), Some(b'\r')) => rest.get(1),
+            (Some(LineEnd::ReturnNewline), _) => return refused(CORRUPT),
+            (_, first) => first,
+        };
+        match (self.line_end, last) {
+            (Some(LineEnd::Newline | LineEnd::ReturnNewline), Some(b'\r')) | (Some(LineEnd::Return), Some(b'\n')) => {
+                Err(Error::new(sqlstate::BAD_COPY_FILE_FORMAT, OTHER_STYLE))
+            }
+            (_, Some(b'\r' | b'\n')) => Ok(Part::EndOfData),
+            _ => refused(CORRUPT),
+        }
+    }
+}
+
+/// The error for an end of a line in data whose lines end in another way.
+fn unexpected_end(name: &str, escape: &str, is_csv: bool) -> Error {
+    let (what, hint) = match is_csv {
+        true => ("unquoted", format!("Use quoted CSV field to represent {name}.")),
+        false => ("literal", format!("Use \"{escape}\" to represent {name}.")),
+    };
+    Error::new(sqlstate::BAD_COPY_FILE_FORMAT, format!("{what} {name} found in data")).hint(hint)
 }
 
 /// Takes a line apart.
 ///
 /// # Errors
-/// 22021 when it is not UTF-8.
+/// 22021 when it is not UTF-8, 22P04 when it ends within quotes of CSV.
 pub fn read_fields(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Result<()> {
     fields.clear();
     match options.format {
@@ -191,7 +281,7 @@ fn utf8(bytes: Vec<u8>) -> Result<String> {
     binary_io::utf8(&bytes).map(str::to_owned)
 }
 
-fn read_text(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Result<()> {
+fn read_text(mut line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Result<()> {
     let mut at = 0;
     loop {
         let start = at;
@@ -204,11 +294,16 @@ fn read_text(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Res
                 is_over = false;
                 break;
             }
-            if byte != b'\\' || at >= line.len() {
+            if byte != b'\\' {
                 text.push(byte);
                 continue;
             }
-            let escaped = line[at];
+            let Some(&escaped) = line.get(at) else {
+                // A backslash that ends the data means nothing, and is no part of the text that may be NULL.
+                line = &line[..at - 1];
+                at -= 1;
+                break;
+            };
             at += 1;
             match escaped {
                 b'b' => text.push(8),
@@ -260,6 +355,7 @@ fn read_csv(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Resu
                 continue;
             }
             was_quoted = true;
+            let mut is_closed = false;
             while at < line.len() {
                 let byte = line[at];
                 at += 1;
@@ -268,10 +364,14 @@ fn read_csv(line: &[u8], options: &CopyOptions, fields: &mut Vec<Field>) -> Resu
                     text.extend(next);
                     at += 1;
                 } else if byte == options.quote {
+                    is_closed = true;
                     break;
                 } else {
                     text.push(byte);
                 }
+            }
+            if !is_closed {
+                return Err(Error::new(sqlstate::BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
             }
         }
         let is_null = !was_quoted && text == options.null.as_bytes();

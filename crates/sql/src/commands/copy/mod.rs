@@ -617,17 +617,18 @@ impl Source<'_> {
         let (mut count, mut is_last_data) = (0u64, false);
         let mut values = Vec::with_capacity(self.columns.len());
         loop {
+            let is_first = self.reader.line_number == 0;
             let line = match self.reader.next_line(is_last_data, self.options) {
                 Ok(line) => line.map(<[u8]>::to_vec),
                 Err(error) => {
-                    let (number, rest) = (self.reader.line_number + 1, self.reader.rest());
-                    return Err(error.context(format!("COPY {}, line {number}: \"{rest}\"", self.table.name)));
+                    let number = self.reader.line_number + 1;
+                    return Err(error.context(format!("COPY {}, line {number}", self.table.name)));
                 }
             };
             match line {
                 Some(line) => {
                     let number = self.reader.line_number;
-                    if number == 1 && self.options.header != Header::None {
+                    if is_first && self.options.header != Header::None {
                         self.check_header(&line).map_err(|error| {
                             let line = String::from_utf8_lossy(&line);
                             error.context(format!("COPY {}, line 1: \"{line}\"", self.table.name))
