@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 seconds=${SECONDS_EACH:-60}
 out=${OUT:-target/guards}
 mkdir -p "$out"
-guards=${*:-random_statements dumps constraints_model functions_matrix changing_types rechecks}
+guards=${*:-random_statements dumps constraints_model functions_matrix changing_types rechecks settings_model copied_lines}
 
 # The variables that say how many cases a guard tries, and from which seed on; and how many make a run of half a minute or so.
 variables() {
@@ -27,6 +27,8 @@ variables() {
     functions_matrix) echo COHORT_MATRIX_CALLS COHORT_MATRIX_SEED 1 ;;
     changing_types) echo COHORT_TYPES COHORT_TYPES_FROM 40 ;;
     rechecks) echo COHORT_RECHECKS COHORT_RECHECKS_FROM 600 ;;
+    settings_model) echo COHORT_SETTINGS COHORT_SETTINGS_FROM 5000 ;;
+    copied_lines) echo COHORT_COPIES COHORT_COPIES_FROM 10000 ;;
     *)
         echo "there is no guard called $1" >&2
         return 1

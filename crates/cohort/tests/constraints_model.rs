@@ -25,6 +25,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::Server;
+use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use common::wire::{NO_ANSWER, Session};
 use rand::rngs::StdRng;
@@ -119,6 +120,8 @@ struct Run<'a> {
     has_tightening: bool,
     /// A column has got another type.
     has_retyped: bool,
+    /// There is a deferred trigger.
+    has_deferred_trigger: bool,
     /// Whether a table's rows were in another order on each server when the tables were last compared. Each server reuses the place of a dead
     /// row at a time of its own.
     row_order_differs: bool,
@@ -233,6 +236,7 @@ impl<'a> Run<'a> {
             is_over: false,
             has_tightening: false,
             has_retyped: false,
+            has_deferred_trigger: false,
             row_order_differs: false,
         }
     }
@@ -289,6 +293,21 @@ impl<'a> Run<'a> {
         // PostgreSQL may also go on with that plan, where a new one cannot be made.
         self.has_retyped |= step.text.starts_with("alter table") && step.text.contains(" type ");
         if self.has_retyped && found.contains("ERROR 42883") && !is_error(&expected) {
+            self.is_over = true;
+            return Ok(());
+        }
+        // A deferred key's check waits in another place of the queue than PostgreSQL's: see docs/compatibility.md.
+        self.has_deferred_trigger |=
+            step.text.starts_with("create constraint trigger") && step.text.contains("initially deferred");
+        if self.has_deferred_trigger && !is_error(&expected) && found.contains("ERROR 23505") {
+            self.is_over = true;
+            return Ok(());
+        }
+        // The order of the join tells which of several rows changes another one, and whether a new key meets the old one of another row.
+        let is_joined = step.text.starts_with("update ") && step.text.contains(" from ");
+        let violates_key = |answer: &str| answer.contains("ERROR 23505");
+        let both_work = !is_error(&expected) && !is_error(&found);
+        if is_joined && expected != found && (both_work || violates_key(&expected) != violates_key(&found)) {
             self.is_over = true;
             return Ok(());
         }
@@ -475,10 +494,6 @@ fn minimised(servers: Servers<'_>, mut steps: Vec<Step>, mut difference: Differe
         length /= 2;
     }
     (steps, difference)
-}
-
-fn environment_number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
 // invariants: row 43

@@ -3,7 +3,8 @@
 //! A first session changes rows, or definitions, and leaves its transaction open. A second session then runs a random statement that reads,
 //! locks or changes the same rows. The first session commits or rolls back. Both servers must give the second session the same answer, and
 //! have the same rows afterwards. A statement of READ COMMITTED looks at the newest versions of the rows it has waited for; one of a higher
-//! level fails with 40001. A statement that has waited for a definition goes by the new one.
+//! level fails with 40001. A statement that has waited for a definition goes by the new one. Some first sessions change one more definition
+//! while the second one waits. This must not be a deadlock unless it is one in PostgreSQL, too.
 //!
 //! `COHORT_RECHECKS` says how many schedules are tried, `COHORT_RECHECKS_FROM` the seed of the first one,
 //! `COHORT_RECHECKS_SHOW=1` prints each before it runs.
@@ -17,6 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use common::Server;
+use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 use script::Script;
@@ -98,6 +100,11 @@ struct Seen {
 }
 
 impl Seen {
+    /// Either session may be the victim.
+    fn is_deadlock(&self) -> bool {
+        self.answers.iter().any(|answer| answer.starts_with("ERROR 40P01"))
+    }
+
     fn shown(&self) -> String {
         format!("waited: {:?}\n{}tables:\n{}", self.waited, self.answers.concat(), self.rows.concat())
     }
@@ -133,6 +140,9 @@ impl Side {
             let settled = if has_ended { Some(self.second.answer()) } else { self.settled() };
             waited.push(settled.is_none());
             if settled.is_none() {
+                if let Some(later) = script.later {
+                    answers.push(sorted(&self.first.simple(later)));
+                }
                 run(&mut self.first, script.end);
                 has_ended = true;
             }
@@ -172,10 +182,6 @@ fn sorted(answer: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-fn environment_number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
-}
-
 // invariants: row 43
 #[test]
 fn statements_that_waited_see_what_postgresql_shows_them() {
@@ -195,9 +201,10 @@ fn statements_that_waited_see_what_postgresql_shows_them() {
             eprint!("--- schedule {seed}\n{script}");
         }
         let (expected, found) = (theirs.run(&script), ours.run(&script));
-        waits += usize::from(found.waited[0]);
+        waits += usize::from(found.waited.first() == Some(&true));
         successes += usize::from(!found.answers[0].starts_with("ERROR "));
-        if expected != found {
+        // PostgreSQL locks all names of a statement before what the views among them read. Cohort holds less while it waits.
+        if expected != found && !expected.is_deadlock() {
             let shown =
                 format!("--- schedule {seed}\n{script}PostgreSQL:\n{}Cohort:\n{}", expected.shown(), found.shown());
             eprint!("{shown}");

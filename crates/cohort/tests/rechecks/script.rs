@@ -15,6 +15,8 @@ pub struct Script {
     pub level: &'static str,
     /// The second session's statement.
     pub statement: String,
+    /// A further statement of the first session, while the second one waits.
+    pub later: Option<&'static str>,
     /// How the first session ends its transaction.
     pub end: &'static str,
 }
@@ -24,7 +26,13 @@ impl Script {
     pub fn of(seed: u64) -> Script {
         let mut choices = Choices(StdRng::seed_from_u64(seed));
         let mut rows = choices.rows();
+        let mut later = None;
         let (changes, statement) = match choices.between(0, 3) {
+            _ if seed % 10 == OVER_VIEWS => {
+                rows.push("create view w as select v.id, u.d from v join u on v.b = u.tid".to_owned());
+                later = Some(choices.later_definition());
+                (choices.view_definitions(), choices.statement_over_views())
+            }
             0 => (choices.definitions(), choices.statement_on_definitions()),
             1 => {
                 rows.extend(choices.keyed_rows());
@@ -46,6 +54,7 @@ impl Script {
                 true => format!("do $$ begin {}; end $$", as_performed(&statement)),
                 false => statement,
             },
+            later,
             end: if choices.in_hundred(85) { "commit" } else { "rollback" },
         }
     }
@@ -70,7 +79,11 @@ impl fmt::Display for Script {
         for text in &self.changes {
             writeln!(f, "1: {text};")?;
         }
-        writeln!(f, "2: begin isolation level {}; {};\n1: {};", self.level, self.statement, self.end)
+        writeln!(f, "2: begin isolation level {}; {};", self.level, self.statement)?;
+        if let Some(later) = self.later {
+            writeln!(f, "1: {later};")?;
+        }
+        writeln!(f, "1: {};", self.end)
     }
 }
 
@@ -81,6 +94,9 @@ fn as_performed(statement: &str) -> String {
         None => statement.split(" returning ").next().unwrap_or_default().to_owned(),
     }
 }
+
+/// The seeds with this last digit are schedules over views of views.
+const OVER_VIEWS: u64 = 7;
 
 struct Choices(StdRng);
 
@@ -238,6 +254,49 @@ impl Choices {
             12 => format!("delete from t where c = {value} returning id"),
             _ => "select z from t".to_owned(),
         }
+    }
+
+    /// Changes of views by the first session.
+    fn view_definitions(&mut self) -> Vec<String> {
+        let change = match self.between(0, 8) {
+            0 => "drop view w",
+            1 => "drop view w; drop view v",
+            2 => "create or replace view w as select v.id, u.d, 1 as one from v join u on v.id = u.id",
+            3 => "create or replace view v as select id, b from t where b > 2",
+            4 => "alter view v set (security_barrier)",
+            5 => "alter view w rename to w2",
+            6 => "alter view v rename to v2; create view v as select id, d as b from u",
+            7 => "alter view w reset (security_barrier)",
+            _ => "lock v in access exclusive mode",
+        };
+        change.split("; ").map(str::to_owned).collect()
+    }
+
+    fn statement_over_views(&mut self) -> String {
+        let (id, lock) = (self.value(), self.lock());
+        match self.between(0, 9) {
+            0 | 1 => "select * from w".to_owned(),
+            2 | 3 => "select * from v".to_owned(),
+            4 => format!("select * from v {lock}"),
+            5 => "select w.id, t.id from w join t on t.id = w.id".to_owned(),
+            6 => "select t.id, v.b from t join v on t.id = v.id".to_owned(),
+            7 => format!("update v set b = 7 where id = {id}"),
+            8 => format!("delete from v where id = {id}"),
+            _ => "insert into u select 20 + id, id, b from v".to_owned(),
+        }
+    }
+
+    /// A change of what the views read, or of other views.
+    fn later_definition(&mut self) -> &'static str {
+        self.any(&[
+            "alter table t add z int",
+            "alter table u add z int",
+            "truncate t",
+            "truncate u",
+            "drop view if exists v cascade",
+            "alter view if exists v rename to v3",
+            "alter table t alter c type text",
+        ])
     }
 
     /// Tables with a foreign key, and two that may take their places.

@@ -62,6 +62,11 @@ fn name_of(element: &DefinitionElement) -> String {
     }
 }
 
+/// Whether only views have this option.
+pub(super) fn is_of_views(name: &str) -> bool {
+    matches!(name, "check_option" | "security_barrier" | "security_invoker")
+}
+
 /// The names in `RESET (...)`.
 pub(super) fn names(elements: &[DefinitionElement]) -> Vec<String> {
     elements.iter().map(name_of).collect()

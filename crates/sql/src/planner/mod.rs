@@ -167,7 +167,9 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     }
     let context = planner.context;
     add_locks_of_views(&access, context.catalog, &mut locks);
-    locks.sort_by_key(|(oid, _)| *oid);
+    // In the order in which the statement names them, and a view before what its query reads.
+    let place = |oid: Oid| access.iter().position(|access| access.object == oid).unwrap_or(usize::MAX);
+    locks.sort_by_cached_key(|(oid, _)| (place(*oid), *oid));
     let meaning = std::mem::take(&mut context.meaning).finished(context.catalog, locks.iter().map(|(oid, _)| *oid));
     Ok(Statement {
         kind: StatementKind::Query(Box::new(plan)),
@@ -288,13 +290,21 @@ fn utility_columns(statement: &tree::Statement) -> Vec<OutputColumn> {
 
 /// Views are locked as tables are, so that nobody replaces or drops one while a statement goes by it.
 fn add_locks_of_views(access: &[Access], catalog: &Catalog, locks: &mut Vec<(Oid, LockMode)>) {
+    let changes_rows = locks.iter().any(|(_, mode)| *mode >= LockMode::RowExclusive);
+    // The privilege UPDATE is also that of FOR UPDATE and its kin.
+    let mode_of_update = if changes_rows { LockMode::RowExclusive } else { LockMode::RowShare };
     for Access { object, privileges, .. } in access {
         if catalog.table(*object).is_none_or(|table| table.kind != RelationKind::View) {
             continue;
         }
-        let changes = Privileges::INSERT | Privileges::UPDATE | Privileges::DELETE;
-        let is_changed = *privileges & changes != Privileges::NONE;
-        let mode = if is_changed { LockMode::RowExclusive } else { LockMode::AccessShare };
+        let has = |asked: Privileges| *privileges & asked != Privileges::NONE;
+        let mode = if has(Privileges::INSERT | Privileges::DELETE) {
+            LockMode::RowExclusive
+        } else if has(Privileges::UPDATE) {
+            mode_of_update
+        } else {
+            LockMode::AccessShare
+        };
         match locks.iter_mut().find(|(oid, _)| oid == object) {
             Some((_, held)) => *held = (*held).max(mode),
             None => locks.push((*object, mode)),

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use schema::catalog::{Object, Persistence, RelationKind, TableDef, TriggerEnabled};
+use schema::catalog::{
+    ConstraintKind as StoredConstraintKind, Object, Persistence, RelationKind, TableDef, TriggerEnabled,
+};
 
 pub(super) use types::read_by_view;
 
@@ -184,6 +186,12 @@ fn action_name(action: &Action) -> &'static str {
 /// How strong a lock an action needs.
 fn lock_mode(action: &Action) -> LockMode {
     match action {
+        // Statements go by these options of a view.
+        Action::SetOptions(elements) | Action::ResetOptions(elements)
+            if options::names(elements).iter().any(|name| options::is_of_views(name)) =>
+        {
+            LockMode::AccessExclusive
+        }
         Action::AddConstraint(Constraint { kind: ConstraintKind::ForeignKey(_), .. })
         | Action::EnableTriggers { .. }
         | Action::AlterConstraint { .. } => LockMode::ShareRowExclusive,
@@ -313,6 +321,11 @@ fn drop_constraint(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, cascade: bool, if_e
         }
         return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
     };
+    if let StoredConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind {
+        // The key's checks wait for events of that table, too.
+        let referenced = ddl.table(*referenced_table)?;
+        ddl.state.check_not_in_use(referenced.oid, "ALTER TABLE", &referenced.name)?;
+    }
     drop_all(ddl, &[Node::Constraint(oid, constraint.oid)], cascade)
 }
 
@@ -349,7 +362,6 @@ fn set_options(ddl: &Ddl<'_>, oid: Oid, changes: &[(String, Option<String>)]) ->
 
 /// 42P16 for a logged table that would refer to an unlogged one.
 fn refuse_shorter_lived(ddl: &Ddl<'_>, table: &TableDef, is_logged: bool) -> Result<()> {
-    use schema::catalog::{ConstraintKind, Persistence};
     let catalog = ddl.catalog();
     let refused = |message: String, constraint: &str| {
         let schema = ddl.view().schema_name(table.schema);
@@ -360,7 +372,7 @@ fn refuse_shorter_lived(ddl: &Ddl<'_>, table: &TableDef, is_logged: bool) -> Res
         if is_logged { vec![table] } else { catalog.tables_referencing(table.oid).map(|def| &**def).collect() };
     for referring in referring {
         for constraint in &referring.constraints {
-            let ConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind else { continue };
+            let StoredConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind else { continue };
             if *referenced_table == referring.oid || !is_logged && *referenced_table != table.oid {
                 continue;
             }
@@ -386,7 +398,6 @@ fn refuse_shorter_lived(ddl: &Ddl<'_>, table: &TableDef, is_logged: bool) -> Res
 }
 
 fn set_logged(ddl: &Ddl<'_>, oid: Oid, is_logged: bool) -> Result<()> {
-    use schema::catalog::Persistence;
     let Some(table) = ddl.catalog().table(oid).cloned() else { return Ok(()) };
     if table.persistence == Persistence::Temporary {
         let message = format!("cannot change logged status of table \"{}\" because it is temporary", table.name);
