@@ -1,6 +1,6 @@
 //! SQL: from text to rows, as PostgreSQL speaks it.
 //!
-//! The crate `syntax` makes a tree, [`binder`] looks its names up, [`planner`] makes a [`plan`], [`executor`] runs it;
+//! The crate `syntax` makes a tree, `planner` looks its names up and makes a `plan`, [`executor`] runs it;
 //! [`commands`] are the statements without a plan. A [`session`] is what a client talks to.
 
 // `from_*` speaks of SQL's FROM here, trees are built once and live behind boxes, and what a session keeps to itself is
@@ -8,14 +8,11 @@
 #![allow(clippy::wrong_self_convention, clippy::large_enum_variant, clippy::arc_with_non_send_sync)]
 #![allow(clippy::type_complexity)]
 
-pub mod binder;
 pub mod catalogs;
 pub mod client;
 pub mod commands;
-mod deparse;
 pub mod executor;
 pub mod password;
-pub mod planner;
 pub mod plpgsql;
 pub mod session;
 pub mod session_defaults;

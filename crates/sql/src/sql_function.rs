@@ -15,13 +15,11 @@ use types::{
     type_shape,
 };
 
-use crate::binder;
 use crate::executor::{self, Run};
-use crate::planner::routine::{
-    ParameterNames, check_columns, check_result, input_types, is_anonymous_row, result_shape,
-};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
+use planner::binder;
+use planner::routine::{ParameterNames, check_columns, check_result, input_types, is_anonymous_row, result_shape};
 
 /// Refuses types that no function in SQL can have.
 ///

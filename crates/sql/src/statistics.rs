@@ -8,8 +8,8 @@ use schema::catalog::{ColumnDef, IndexDef, TableDef};
 use sync::Work;
 use types::{StorageKind, Value};
 
-use crate::planner::{ColumnStatistics, TableStatistics};
 use crate::session::SessionState;
+use planner::{ColumnStatistics, TableStatistics};
 
 /// Rows in a sample: enough for a hundred parts of equal size, as PostgreSQL reckons.
 const SAMPLE_ROWS: usize = 30_000;

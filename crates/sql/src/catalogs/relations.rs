@@ -19,9 +19,9 @@ use super::rows::{
     wanted_name, wanted_oid, xid,
 };
 use super::{Equal, builtin, sequences};
-use crate::binder::{DefinitionUse, definition_expression};
 use crate::executor::Run;
 use crate::session::planning::Environment;
+use planner::binder::{DefinitionUse, definition_expression};
 
 /// A row of `pg_class`.
 enum Relation {
@@ -521,7 +521,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
 
 /// The names and types of an index's own columns.
 fn index_columns(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef) -> Result<Vec<(String, SqlType)>> {
-    let names = crate::planner::names::stored_index_columns(table, &index.keys)?;
+    let names = planner::names::stored_index_columns(table, &index.keys)?;
     let column_type = |place: usize| SqlType::with_typmod(table.columns[place].type_oid, table.columns[place].typmod);
     let mut columns = Vec::with_capacity(names.len() + index.included.len());
     for (key, name) in index.keys.iter().zip(names) {
@@ -838,7 +838,7 @@ fn read_columns(
     let Some(expr) = if_readable(parse_expression(text))? else { return Ok(Vec::new()) };
     let bound = Environment::new(run.state, run.catalog.for_stored_text())
         .with_context(text, |context| definition_expression(context, Some(table), &expr, used_for));
-    Ok(if_readable(bound)?.map(|bound| crate::binder::named_columns(&bound, table)).unwrap_or_default())
+    Ok(if_readable(bound)?.map(|bound| planner::binder::named_columns(&bound, table)).unwrap_or_default())
 }
 
 /// The name of a role.

@@ -14,7 +14,7 @@ use super::rows::{NULL, row};
 use super::{Equal, builtin};
 use crate::commands::dependencies::ViewUse;
 use crate::executor::Run;
-use crate::planner::TableStatistics;
+use planner::TableStatistics;
 
 /// Views that are queries: number, name, columns, and the query.
 pub const QUERIES: &[(u32, &str, &str, &str)] = &[

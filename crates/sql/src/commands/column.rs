@@ -11,8 +11,8 @@ use types::{SqlType, TypeKind, Value, Volatility, oids};
 use super::ddl::Ddl;
 use super::index::is_system_column;
 use super::{properties, sequence};
-use crate::binder::{DefinitionUse, expression_columns, has_whole_row};
-use crate::deparse::{NoNames, TableNames};
+use planner::binder::{DefinitionUse, expression_columns, has_whole_row};
+use planner::deparse::{NoNames, TableNames};
 
 /// A column, and what its definition asks for beyond its descriptor.
 pub(super) struct NewColumn {

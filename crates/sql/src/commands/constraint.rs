@@ -15,10 +15,10 @@ use types::{SqlType, oids};
 
 use super::ddl::{Ddl, Found, system_refusal, without_position};
 use super::{temporary, validate};
-use crate::binder::{DefinitionUse, has_whole_row, named_columns};
-use crate::deparse::TableNames;
 use crate::executor::check_existing_rows;
-use crate::planner::names;
+use planner::binder::{DefinitionUse, has_whole_row, named_columns};
+use planner::deparse::TableNames;
+use planner::names;
 
 /// 42710 if the table has a constraint of this name, or a constraint trigger.
 pub(super) fn require_free_name(table: &TableDef, name: &str) -> Result<()> {

@@ -25,9 +25,9 @@ use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::stored_expression::{Place, for_each_of_table};
 use super::{constraint, index};
-use crate::binder::has_whole_row;
-use crate::planner::names;
 use crate::session::UtilityOutput;
+use planner::binder::has_whole_row;
+use planner::names;
 
 /// CREATE TABLE.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTable) -> Result<UtilityOutput> {

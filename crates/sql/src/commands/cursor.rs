@@ -14,7 +14,6 @@ use schema::catalog::Persistence;
 use syntax::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, Statement, With};
 use types::Value;
 
-use crate::binder::{Parameters, VariableNames, is_volatile};
 use crate::client::{Client, Formats};
 use crate::executor::{
     CursorPlace, Due, RowStore, Run, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
@@ -24,6 +23,7 @@ use crate::session::{
     Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, new_run, query_plan,
     refuse_read_only,
 };
+use planner::binder::{Parameters, VariableNames, is_volatile};
 
 /// FETCH ALL. PL/pgSQL writes it as this count.
 const ALL: i64 = i32::MAX as i64;

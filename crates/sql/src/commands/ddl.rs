@@ -19,13 +19,13 @@ use syntax::tree::{self, Location, Name, QualifiedName, RoleName, Statement, Tab
 use types::{CatalogLookup, SqlType, Volatility};
 
 use super::dependencies::hold_named_in;
-use crate::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
 use crate::client::{Client, Severity};
-use crate::deparse::{Deparser, Names, Qualify};
 use crate::executor::{Locals, Run};
-use crate::planner::{Inlining, volatility};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, new_run};
+use planner::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
+use planner::deparse::{Deparser, Names, Qualify};
+use planner::{Inlining, volatility};
 
 /// The lock on an object whose description or privileges change.
 pub(super) const CHANGE_LOCK: LockMode = LockMode::ShareUpdateExclusive;
@@ -307,7 +307,7 @@ impl<'a> Ddl<'a> {
     pub fn planned_volatility(&self, expr: &Expr) -> Result<Volatility> {
         let mut planned = expr.clone();
         Environment::new(self.state, &self.view())
-            .bind(self.text, |context| crate::planner::fold(&mut planned, context, &mut Inlining::default()))?;
+            .bind(self.text, |context| planner::fold(&mut planned, context, &mut Inlining::default()))?;
         Ok(volatility(&planned))
     }
 

@@ -12,17 +12,17 @@ use syntax::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReferen
 use types::reg_types::{function_is_found, quote_identifier};
 use types::{CatalogLookup, SqlType, collation};
 
-use crate::binder::{DefinitionUse, Resolved, definition_type};
 use crate::catalogs::builtin;
 use crate::commands::ddl::{bind_stored, bind_stored_value};
 use crate::commands::dependencies::relation;
 use crate::commands::stored_query::bound_closed;
 use crate::commands::user_type::{ValueOf, bound_check};
-use crate::deparse::{
-    Bound, Catalogs, Deparser, NoNames, Qualify, QueryNames, TableNames, TableText, dotted, sort_suffix, written_type,
-};
 use crate::session::SessionState;
 use crate::session::planning::Environment;
+use planner::binder::{DefinitionUse, Resolved, definition_type};
+use planner::deparse::{
+    Bound, Catalogs, Deparser, NoNames, Qualify, QueryNames, TableNames, TableText, dotted, sort_suffix, written_type,
+};
 
 /// What a stored expression is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -324,7 +324,7 @@ pub fn view_definition(state: &SessionState, view: &TableDef, pretty: bool) -> R
             name_columns(&mut query, view);
             let sides =
                 Bound::new(Catalogs { before: &catalog, now: &catalog, qualify: Qualify::WhereNeeded, known: None });
-            crate::deparse::written(&query, &names, pretty, bound.as_ref().map(|query| (&sides, query)))
+            planner::deparse::written(&query, &names, pretty, bound.as_ref().map(|query| (&sides, query)))
         }
         None => text.clone(),
     };

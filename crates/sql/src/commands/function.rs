@@ -18,11 +18,11 @@ use super::dependencies::signature;
 use super::drop::{hold_function, input_types};
 use super::overloads::Callers;
 use super::variables;
-use crate::binder::{DefinitionUse, Parameters, procedure_call};
-use crate::deparse::NoNames;
 use crate::executor::{evaluate, run_pending_checks};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
+use planner::binder::{DefinitionUse, Parameters, procedure_call};
+use planner::deparse::NoNames;
 
 /// CREATE FUNCTION and CREATE PROCEDURE.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<UtilityOutput> {
@@ -511,7 +511,7 @@ fn resolve(
 
 /// The columns of a CALL. The arguments tell the types of polymorphic outputs.
 fn outputs(state: &SessionState, function: &Arc<FunctionDef>, call: &CallTypes) -> Vec<OutputColumn> {
-    let concrete = crate::planner::routine::concrete(function, call, &state.catalog());
+    let concrete = planner::routine::concrete(function, call, &state.catalog());
     concrete
         .as_ref()
         .unwrap_or(function)

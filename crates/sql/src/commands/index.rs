@@ -15,11 +15,11 @@ use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::{create_table, properties, validate};
-use crate::binder::{DefinitionUse, expression_columns, has_whole_row};
-use crate::deparse::TableNames;
 use crate::executor::TableKeys;
-use crate::planner::{names, table_expressions};
 use crate::session::UtilityOutput;
+use planner::binder::{DefinitionUse, expression_columns, has_whole_row};
+use planner::deparse::TableNames;
+use planner::{names, table_expressions};
 
 /// The most columns an index may have.
 const COLUMNS_MAX: usize = 32;
@@ -149,7 +149,7 @@ fn key_of(
                 hold_named_in(ddl, &bound)?;
                 // Read back on its own, it must keep its type.
                 let text =
-                    crate::deparse::Deparser::new(&ddl.view(), &TableNames(table), crate::deparse::Qualify::Always)
+                    planner::deparse::Deparser::new(&ddl.view(), &TableNames(table), planner::deparse::Qualify::Always)
                         .indented()
                         .full_text(&bound);
                 key.expression = Some(text);
@@ -159,7 +159,7 @@ fn key_of(
         (None, None) => return Err(Error::internal("an index element is neither column nor expression")),
     };
     if let (Some(_), Some(written)) = (&bound, &element.expr) {
-        super::column::check_type(ddl, &crate::planner::names::expression_name(written), sql_type.oid)?;
+        super::column::check_type(ddl, &planner::names::expression_name(written), sql_type.oid)?;
     }
     let properties = properties::of_key(ddl, table, element, key.column, bound.as_ref(), sql_type)?;
     require_order(ddl, sql_type)?;

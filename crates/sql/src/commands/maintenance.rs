@@ -305,7 +305,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
         let view = state.catalog();
         let text: Arc<str> = Arc::from("");
         let triggers = crate::session::planning::Environment::new(state, &view)
-            .with_context(&text, |context| crate::binder::table_triggers(context, table))?;
+            .with_context(&text, |context| planner::binder::table_triggers(context, table))?;
         fired.extend(triggers);
     }
     let mut locals = crate::executor::Locals::for_expression();
@@ -518,7 +518,7 @@ fn lock_one(ddl: &Ddl<'_>, table: &Arc<TableDef>, how: (LockMode, bool), role: O
     let catalog = ddl.catalog();
     let Some(view) = catalog.table(table.oid) else { return Ok(()) };
     let Some(stored) = StoredQuery::of_view(ddl, view)? else { return Ok(()) };
-    let role = crate::binder::rights_below(view).unwrap_or_else(|| state.acting_role().oid);
+    let role = planner::binder::rights_below(view).unwrap_or_else(|| state.acting_role().oid);
     for oid in stored.named().relations {
         let Some(read) = catalog.table(oid).filter(|read| read.kind != RelationKind::MaterializedView) else {
             continue;

@@ -60,10 +60,10 @@ use base::{Error, Result, sqlstate};
 use syntax::tree::{self, QualifiedName, Statement};
 use types::{SqlType, Value};
 
-use crate::binder::VariableNames;
 use crate::client::{Client, Severity};
 use crate::session::{Nested, Planned, SessionState, SqlSession, UtilityOutput};
 pub use parameters::parameter_types;
+use planner::binder::VariableNames;
 pub use result_shape::{ResultShape, session_columns};
 
 /// Runs a utility statement.

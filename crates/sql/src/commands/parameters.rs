@@ -6,9 +6,9 @@ use syntax::parser::character_position;
 use syntax::tree::{ExprKind, FunctionCall, Statement};
 use types::SqlType;
 
-use crate::binder::{self, Parameters, procedure_call};
 use crate::session::SessionState;
 use crate::session::planning::Environment;
+use planner::binder::{self, Parameters, procedure_call};
 
 /// The parameters' types, `declared` being those that are given; none where a statement has none.
 ///

@@ -7,11 +7,11 @@ use syntax::parser::character_position;
 use syntax::tree::{Execute, ParsedStatement, Prepare, Statement};
 use types::{SqlType, Value};
 
-use crate::binder::{self, Parameters};
 use crate::client::{Client, Formats};
 use crate::executor::{Locals, evaluate};
 use crate::session::planning::Environment;
 use crate::session::{Planned, Portal, Prepared, Progress, SessionState, SqlSession, UtilityOutput, new_run};
+use planner::binder::{self, Parameters};
 
 /// PREPARE.
 pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {

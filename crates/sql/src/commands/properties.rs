@@ -10,9 +10,9 @@ use types::{SqlType, builtin_type, collation};
 
 use super::alter_table::place_of;
 use super::ddl::Ddl;
-use crate::binder::expression_columns;
 use crate::catalogs::builtin::{self, OperatorClass};
 use crate::client::Severity;
+use planner::binder::expression_columns;
 
 /// The most that ANALYZE can be asked to keep of a column.
 const STATISTICS_MAX: i32 = 10_000;
@@ -155,7 +155,7 @@ pub(super) fn set_statistics(ddl: &mut Ddl<'_>, oid: Oid, column: &str, number: 
 /// The place of an index's key whose statistics can be set.
 fn index_column(ddl: &Ddl<'_>, index: &IndexDef, column: &str, number: i32) -> Result<usize> {
     let table = ddl.table(index.table)?;
-    let mut names = crate::planner::names::stored_index_columns(&table, &index.keys)?;
+    let mut names = planner::names::stored_index_columns(&table, &index.keys)?;
     names.extend(index.included.iter().map(|place| table.columns[*place].name.clone()));
     let place = if number > 0 {
         let place = number as usize - 1;

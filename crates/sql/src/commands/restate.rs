@@ -17,7 +17,7 @@ use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_ea
 use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
-use crate::deparse::{Deparser, NoNames, Qualify, TableNames};
+use planner::deparse::{Deparser, NoNames, Qualify, TableNames};
 
 /// Bound expressions and queries whose texts will be written again.
 pub(super) struct Restatement {

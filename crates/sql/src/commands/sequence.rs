@@ -9,8 +9,8 @@ use syntax::tree::{
 use types::oids;
 
 use super::ddl::{Ddl, Found, no_column};
-use crate::planner::names;
 use crate::session::UtilityOutput;
+use planner::names;
 
 /// What the options of a sequence say beyond its descriptor.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use super::ddl::Ddl;
 use super::dependencies::Node;
 use super::trigger::bound_condition;
 use super::user_type::bound_check;
-use crate::binder::DefinitionUse;
+use planner::binder::DefinitionUse;
 
 /// Where an expression is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

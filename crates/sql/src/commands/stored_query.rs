@@ -19,12 +19,12 @@ use types::SqlType;
 use super::ddl::{CHANGE_LOCK, Ddl, Found};
 use super::dependencies::{Named, Renaming};
 use super::reshape::{Reshaping, Stored};
-use crate::binder::{self, Parameters, Resolved};
-use crate::deparse::{
+use crate::session::planning::Environment;
+use planner::binder::{self, Parameters, Resolved};
+use planner::deparse::{
     Catalogs, Deparser, KnownLiteral, NoNames, Qualify, QueryNames, TableText, dotted, query_text, visit_names,
     written_type,
 };
-use crate::session::planning::Environment;
 
 /// A query with what its names stand for.
 pub(super) struct StoredQuery {

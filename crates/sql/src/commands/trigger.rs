@@ -19,11 +19,11 @@ use types::{SqlType, oids};
 
 use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::dependencies::relation;
-use crate::binder::{is_whole_row, trigger_condition};
 use crate::commands::definitions::as_read_now;
-use crate::deparse::{Deparser, Names, Qualify};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
+use planner::binder::{is_whole_row, trigger_condition};
+use planner::deparse::{Deparser, Names, Qualify};
 
 /// CREATE TRIGGER.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<UtilityOutput> {

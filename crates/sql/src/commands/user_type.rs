@@ -20,12 +20,12 @@ use super::dependencies::{Renaming, WantedUses, uses_of_expressions};
 use super::properties;
 use super::reshape::storing_column;
 use super::restate::naming;
-use crate::binder::DefinitionUse;
-use crate::deparse::{Names, NoNames};
 use crate::executor::evaluate;
-use crate::planner::domain;
-use crate::planner::names::type_constraint_name;
 use crate::session::UtilityOutput;
+use planner::binder::DefinitionUse;
+use planner::deparse::{Names, NoNames};
+use planner::domain;
+use planner::names::type_constraint_name;
 
 /// Between the positions of two labels of a new enum: so many times a half can be found for one between them.
 const LABEL_DISTANCE: i64 = 1 << 16;

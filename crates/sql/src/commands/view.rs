@@ -20,9 +20,9 @@ use super::reshape::{Reshaping, Stored};
 use super::restate::with_rows;
 use super::stored_query::{StoredQuery, check_text};
 use super::{column, temporary};
-use crate::binder::{self, Parameters};
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
+use planner::binder::{self, Parameters};
 
 /// CREATE VIEW.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOutput> {

@@ -58,7 +58,7 @@ pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_byt
 pub use trigger::{Captures, Firing};
 
 use crate::client::{Client, Severity};
-use crate::planner::domain;
+use planner::domain;
 use crate::session::SessionState;
 use cte::CteState;
 pub use cte::run_changes_of_ctes;

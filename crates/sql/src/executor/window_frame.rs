@@ -12,7 +12,7 @@ use super::Run;
 use super::evaluate::evaluate;
 use super::spill::StoreReader;
 use super::window::Partition;
-use crate::binder;
+use planner::binder;
 
 /// A frame: rows from one place up to another, some of them left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

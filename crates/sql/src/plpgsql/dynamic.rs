@@ -13,10 +13,10 @@ use super::expression::{
 };
 use super::frame::Frame;
 use super::interpret::gather_rows;
-use crate::binder::Parameters;
 use crate::commands::Cursor;
 use crate::executor::{self, Due, Run};
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
+use planner::binder::Parameters;
 
 /// Opens a cursor over a text made at run time, as [`open_statement`](super::expression::open_statement) does.
 ///

@@ -17,11 +17,11 @@ use types::{CatalogLookup, SqlType, Value};
 use super::frame::Frame;
 use super::interpret::gather_rows;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
-use crate::binder::{Parameters, VariableConflict, VariableNames};
 use crate::commands::Cursor;
 use crate::executor::{self, Due, Locals, Run, StoreReader};
 use crate::session::planning::Environment;
 use crate::session::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
+use planner::binder::{Parameters, VariableConflict, VariableNames};
 
 /// The names that a function's variables have in its statements.
 struct Names<'f> {
@@ -613,7 +613,7 @@ pub fn bind_call(
     let environment = Environment::new(run.state, &view).with_variables(Some(&names));
     let bind = |call: &syntax::tree::FunctionCall| {
         environment.with_rights(&expression.text, |context| {
-            crate::binder::procedure_call(context, call, &mut Parameters::fixed(types.clone()))
+            planner::binder::procedure_call(context, call, &mut Parameters::fixed(types.clone()))
         })
     };
     let bound = bind(trimmed.as_ref().unwrap_or(call)).or_else(|error| match &trimmed {

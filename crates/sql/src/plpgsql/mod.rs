@@ -32,7 +32,7 @@ use types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids
 
 use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
-use crate::planner::routine::concrete;
+use planner::routine::concrete;
 use crate::session::SessionState;
 pub use expression::{CallPlace, outer_context};
 pub use frame::cast;

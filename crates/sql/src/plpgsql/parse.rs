@@ -13,7 +13,7 @@ use types::{SqlType, oids};
 
 use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, StatementKind, Variable, VariableKind};
 use super::types_of::Declared;
-use crate::binder::VariableConflict;
+use planner::binder::VariableConflict;
 
 /// What is known so far of the body that is read.
 pub struct Parser<'a> {

@@ -9,8 +9,8 @@ use sync::Mutex;
 use syntax::tree::Name;
 use types::{RecordShape, SqlType, Value};
 
-use crate::binder::VariableConflict;
 use crate::session::Planned;
+use planner::binder::VariableConflict;
 
 /// A compiled function body.
 pub struct Function {

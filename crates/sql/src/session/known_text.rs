@@ -75,7 +75,7 @@ impl SqlSession {
         };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return error };
         let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
-        let planned = environment.plan(text, &tree.statement, crate::binder::Parameters::declared(&[]));
+        let planned = environment.plan(text, &tree.statement, planner::binder::Parameters::declared(&[]));
         self.state.warnings.forget();
         match planned {
             Err(found) if found.sqlstate() == error.sqlstate() || syntax::parser::is_interruption(&found) => found,

@@ -16,10 +16,10 @@ use types::{CatalogLookup, EvalContext, FormatSettings, Value};
 use super::plan_cache::Planned;
 use super::settings::planner_costs;
 use super::state::SessionState;
-use crate::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
 use crate::client::{Client, OutgoingRow, Severity};
 use crate::executor::{Locals, evaluate};
-use crate::planner::domain;
+use planner::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
+use planner::domain;
 
 /// A session as the planner sees it.
 pub struct Environment<'a> {
@@ -144,7 +144,7 @@ impl<'a> Environment<'a> {
         statement: &syntax::tree::Statement,
         mut parameters: Parameters,
     ) -> Result<plan::Statement> {
-        self.with_context(text, |context| crate::planner::plan_statement(statement, context, &mut parameters))
+        self.with_context(text, |context| planner::plan_statement(statement, context, &mut parameters))
     }
 
     /// The same, ready to be run. If planning fails, other transactions may be changing the relations that the statement names. So it locks

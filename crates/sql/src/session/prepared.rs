@@ -13,7 +13,7 @@ use types::{SqlType, Value, oids};
 use super::plan_cache::{Key, Planned};
 use super::relation_locks::RelationLocks;
 use super::state::SessionState;
-use crate::binder::{Parameters, PlannerSettings};
+use planner::binder::{Parameters, PlannerSettings};
 
 /// A prepared statement: its text, and a plan that is made anew when the catalog has changed.
 pub struct Prepared {

@@ -15,9 +15,9 @@ use types::datetime::TimeZone;
 
 use super::state::SessionState;
 use super::tcp::TcpTimes;
-use crate::binder::PlannerCosts;
 use crate::client::{Client, Severity};
 use crate::commands::AutoExplain;
+use planner::binder::PlannerCosts;
 
 /// Settings in the form in which they are used, good until their generation changes.
 pub struct CachedSettings {

@@ -29,7 +29,7 @@ use crate::executor::PendingCheck;
 
 /// The callbacks of views of the catalog.
 const CALLBACKS: CatalogCallbacks =
-    CatalogCallbacks { system: crate::catalogs::system, check_domain: crate::planner::domain::check_constant };
+    CatalogCallbacks { system: crate::catalogs::system, check_domain: planner::domain::check_constant };
 
 /// See the module.
 pub struct SessionState {

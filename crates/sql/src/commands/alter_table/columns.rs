@@ -21,9 +21,9 @@ use super::super::restate::with_rows;
 use super::super::rewrite::rewrite;
 use super::super::{index, properties, sequence, validate};
 use super::{add_constraint, place_of};
-use crate::binder::DefinitionUse;
 use crate::executor::evaluate;
-use crate::planner::volatility;
+use planner::binder::DefinitionUse;
+use planner::volatility;
 
 /// ADD COLUMN.
 pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if_not_exists: bool) -> Result<()> {
@@ -118,7 +118,7 @@ fn filling_of_domain(ddl: &Ddl<'_>, column: &ColumnDef) -> Result<Option<Expr>> 
     if types::base_type(&view, sql_type).oid == sql_type.oid || restricts_nothing(&view, sql_type.oid)? {
         return Ok(None);
     }
-    ddl.bind(|context| crate::planner::column_default(context, column)).map(Some)
+    ddl.bind(|context| planner::column_default(context, column)).map(Some)
 }
 
 /// The value of a new column in existing rows.

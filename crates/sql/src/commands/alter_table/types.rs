@@ -18,9 +18,9 @@ use super::super::restate::Readers;
 use super::super::rewrite::rewrite;
 use super::super::{column, constraint, index, properties, sequence};
 use super::place_of;
-use crate::binder::{DefinitionUse, expression_columns};
-use crate::deparse::{Deparser, NoNames, Qualify, TableNames};
 use crate::executor::evaluate;
+use planner::binder::{DefinitionUse, expression_columns};
+use planner::deparse::{Deparser, NoNames, Qualify, TableNames};
 
 /// Gives a column another type; rows are written again unless their bytes stay what they are.
 pub(super) fn change(

@@ -20,11 +20,11 @@ use types::reg_types::quote_identifier;
 use types::{CatalogLookup, SqlType, Value};
 
 use super::ddl::system_refusal;
-use crate::binder::expression_columns;
+use planner::binder::expression_columns;
 use crate::catalogs::is_view;
 use crate::client::{Client, Format, ResultColumn};
 use crate::executor::{Locals, Run, evaluate};
-use crate::planner::{column_default, copy_filter};
+use planner::{column_default, copy_filter};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, refuse_read_only};
 pub use format::fuzz_copy;

@@ -403,8 +403,8 @@ impl Dependencies<'_, '_> {
 /// # Errors
 /// Interrupts (57014, fatal errors) and 53200.
 pub(super) fn stored_columns(ddl: &Ddl<'_>, table: &Arc<TableDef>, text: &str) -> Result<Vec<usize>> {
-    let expr = if_readable(ddl.stored_expression(table, text, crate::binder::DefinitionUse::IndexKey))?;
-    Ok(expr.map(|expr| crate::binder::named_columns(&expr, table)).unwrap_or_default())
+    let expr = if_readable(ddl.stored_expression(table, text, planner::binder::DefinitionUse::IndexKey))?;
+    Ok(expr.map(|expr| planner::binder::named_columns(&expr, table)).unwrap_or_default())
 }
 
 /// Whether an expression of an index names a column of its table. The row as a whole names none.

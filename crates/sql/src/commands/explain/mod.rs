@@ -17,13 +17,13 @@ use syntax::tree::{Explain, Statement};
 use types::{SqlType, Value};
 
 use super::prepared;
-use crate::binder::{Parameters, VariableNames};
 use crate::client::Client;
 use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
 use crate::session::planning::Environment;
 use crate::session::{
     PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only,
 };
+use planner::binder::{Parameters, VariableNames};
 
 pub(crate) use auto::{AutoExplain, Watched};
 

@@ -19,9 +19,9 @@ use types::reg_types::quote_identifier;
 use types::{SqlType, Value, oids};
 
 use super::{Format, Options};
-use crate::deparse::{Deparser, Qualify, sort_suffix};
 use crate::executor::{Measured, Measurements};
 use crate::session::SessionState;
+use planner::deparse::{Deparser, Qualify, sort_suffix};
 
 /// A node as it is shown.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use plan::{Quantifier, Subquery, SubqueryKind};
 use rustc_hash::FxHashMap;
 use types::SqlType;
 
-use crate::deparse::{Deparser, Names};
+use planner::deparse::{Deparser, Names};
 
 /// A slot of a node's rows.
 #[derive(Debug, Clone)]

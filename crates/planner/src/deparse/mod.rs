@@ -17,11 +17,11 @@ mod naming;
 mod query;
 mod tree_expr;
 
-pub(crate) use bound::Bound;
+pub use bound::Bound;
 pub use expr::{Deparser, Names, NoNames, Qualify, TableNames, sort_suffix};
-pub(crate) use naming::Catalogs;
+pub use naming::Catalogs;
 pub use query::{KnownLiteral, QueryNames, TableText, visit_names};
-pub(crate) use query::{dotted, query_text, written, written_type};
+pub use query::{dotted, query_text, written, written_type};
 
 /// `text` as PostgreSQL writes constants within expressions: backslashes stand as they are.
 fn plain_literal(text: &str) -> String {

@@ -40,19 +40,19 @@ mod updatable_view;
 mod volatility;
 mod window;
 
-pub(crate) use aggregate::{is_one_aggregate, is_one_value, same, same_set_call};
+pub use aggregate::{is_one_aggregate, is_one_value, same, same_set_call};
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };
 pub use from::later_columns;
-pub(crate) use operator::null_test;
+pub use operator::null_test;
 pub use parameters::Parameters;
-pub(crate) use scope::SYSTEM_COLUMNS;
+pub use scope::SYSTEM_COLUMNS;
 pub use table::{copy_filter, expression_columns, has_whole_row, is_whole_row, named_columns, table_expressions};
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};
-pub(crate) use volatility::{calls_volatile, is_volatile, is_volatile_query, is_volatile_set};
+pub use volatility::{calls_volatile, is_volatile, is_volatile_query, is_volatile_set};
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -259,7 +259,7 @@ pub fn bind(
 
 /// [`bind`], for what becomes part of a statement that has `cte_count` common table expressions already: it gets the
 /// numbers after those.
-pub(crate) fn bind_after(
+pub fn bind_after(
     statement: &Statement,
     cte_count: u32,
     context: &mut BindContext<'_>,
@@ -319,7 +319,7 @@ pub fn domain_check(expr: &tree::Expr, context: &mut BindContext<'_>, parameters
 }
 
 /// Binds one statement.
-pub(crate) struct Binder<'c, 'a> {
+pub struct Binder<'c, 'a> {
     context: &'c mut BindContext<'a>,
     parameters: &'c mut Parameters,
     /// The queries around the current place, outermost first.
@@ -429,7 +429,8 @@ impl<'c, 'a> Binder<'c, 'a> {
         let is_stored = self.view_owner.is_some() || self.is_of_stored_text();
         let checked_as = is_stored.then_some(privileges::BY_VIEW);
         let columns = ColumnsUsed::default();
-        Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns }.add_to(&mut self.access);
+        Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns }
+            .add_to(&mut self.access);
     }
 
     /// Notes that the statement uses a column of what `access` is about: by its place, or a system column's number.

@@ -69,7 +69,7 @@ pub struct KnownLiteral {
 }
 
 /// The name of a type as it was written, without its modifiers.
-pub(crate) fn written_type(name: &TypeName) -> String {
+pub fn written_type(name: &TypeName) -> String {
     let mut text = match &name.schema {
         Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(&name.name)),
         None => quote_identifier(&name.name),
@@ -79,7 +79,7 @@ pub(crate) fn written_type(name: &TypeName) -> String {
 }
 
 /// A dotted name, each part quoted if need be.
-pub(crate) fn dotted(name: &QualifiedName) -> String {
+pub fn dotted(name: &QualifiedName) -> String {
     match &name.schema {
         Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(&name.name)),
         None => quote_identifier(&name.name),
@@ -87,7 +87,7 @@ pub(crate) fn dotted(name: &QualifiedName) -> String {
 }
 
 /// ` alias(column, ...)`
-pub(crate) fn alias_text(alias: &Alias) -> String {
+pub fn alias_text(alias: &Alias) -> String {
     let mut text = format!(" {}", quote_identifier(&alias.name));
     if !alias.columns.is_empty() {
         let columns: Vec<String> = alias.columns.iter().map(|column| quote_identifier(column)).collect();
@@ -102,18 +102,13 @@ pub fn visit_names(query: &Query, names: &dyn QueryNames) {
 }
 
 /// The text of a query, to be stored: with all parentheses.
-pub(crate) fn query_text(
-    query: &Query,
-    names: &dyn QueryNames,
-    bound: &bound::Query,
-    catalogs: Catalogs<'_>,
-) -> String {
+pub fn query_text(query: &Query, names: &dyn QueryNames, bound: &bound::Query, catalogs: Catalogs<'_>) -> String {
     written(query, names, false, Some((&Bound::new(catalogs), bound)))
 }
 
 /// The text of a query; with no more parentheses than a reader needs, if `pretty`. Where it is known what the query was bound to, as
 /// PostgreSQL shows it.
-pub(crate) fn written<'a>(
+pub fn written<'a>(
     query: &Query,
     names: &'a dyn QueryNames,
     pretty: bool,

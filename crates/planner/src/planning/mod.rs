@@ -52,7 +52,7 @@ pub use definition::{column_default, copy_filter, table_expressions};
 pub use fold::fold;
 pub use inline::Inlining;
 pub use statistics::{ColumnStatistics, TableStatistics};
-pub(crate) use volatility::volatility;
+pub use volatility::volatility;
 
 use std::sync::Arc;
 

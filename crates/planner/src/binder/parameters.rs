@@ -85,7 +85,7 @@ impl Parameters {
     ///
     /// # Errors
     /// 42P02 if there is no such parameter.
-    pub(crate) fn expect(&mut self, number: u32, target: SqlType, location: Location) -> Result<()> {
+    pub fn expect(&mut self, number: u32, target: SqlType, location: Location) -> Result<()> {
         if self.reference(number, location)?.oid == oids::UNKNOWN {
             self.decide(number - 1, target);
         }
@@ -93,7 +93,7 @@ impl Parameters {
     }
 
     /// 42P18 if a parameter has no type, 42P08 (with its place) if a use of one that has a type was not given it.
-    pub(crate) fn check_all_known(&self) -> Result<(), (Error, Location)> {
+    pub fn check_all_known(&self) -> Result<(), (Error, Location)> {
         let message = |index: usize| format!("could not determine data type of parameter ${}", index + 1);
         if let Some(index) = self.types.iter().position(|sql_type| sql_type.oid == oids::UNKNOWN) {
             return Err((Error::new(sqlstate::INDETERMINATE_DATATYPE, message(index)), -1));

@@ -5,7 +5,7 @@ use schema::catalog::Volatility as StoredVolatility;
 use types::{Volatility, has_immutable_output};
 
 /// The least constant of all that the expression calls.
-pub(crate) fn volatility(expr: &Expr) -> Volatility {
+pub fn volatility(expr: &Expr) -> Volatility {
     let mut worst = own_volatility(expr);
     expr.for_each_child(&mut |child| worst = worst.max(volatility(child)));
     worst

@@ -20,7 +20,7 @@ use super::query::{INDENT, Writer};
 use crate::binder;
 
 /// The bound side of a query that is being written.
-pub(crate) struct Bound<'q> {
+pub struct Bound<'q> {
     catalogs: Catalogs<'q>,
     /// The queries around the place that is being written, the innermost last.
     scopes: RefCell<Vec<Scope<'q>>>,
@@ -37,7 +37,8 @@ struct Scope<'q> {
 }
 
 impl<'q> Bound<'q> {
-    pub(crate) fn new(catalogs: Catalogs<'q>) -> Bound<'q> {
+    /// Nothing is known of any query yet.
+    pub fn new(catalogs: Catalogs<'q>) -> Bound<'q> {
         Bound { catalogs, scopes: RefCell::default() }
     }
 

@@ -11,8 +11,8 @@ fn inserts_fill_in_defaults_and_coerce() {
         "insert into events (id, amount) values (1, 2.345), (2, default) returning id, amount",
         "
         Insert events returning #0, #4
-          Values ('1'::bigint, 'plain'::character varying, now(), NULL, '2.35'::numeric, NULL), \
-        ('2'::bigint, 'plain'::character varying, now(), NULL, NULL, NULL)
+          Project #0, 'plain'::character varying, now(), NULL, #1, NULL
+            Values ('1'::bigint, '2.35'::numeric), ('2'::bigint, NULL)
         ",
     );
     world.expect("insert into test default values", "Insert test\n  Result NULL, NULL");
