@@ -274,7 +274,9 @@ impl Choices {
 
     fn statement_over_views(&mut self) -> String {
         let (id, lock) = (self.value(), self.lock());
-        match self.between(0, 9) {
+        match self.between(0, 11) {
+            10 => "select w.id, u.id from w, u where w.id = u.id".to_owned(),
+            11 => format!("select w.id, v.b from w join v using (id) where v.b <> {id}"),
             0 | 1 => "select * from w".to_owned(),
             2 | 3 => "select * from v".to_owned(),
             4 => format!("select * from v {lock}"),

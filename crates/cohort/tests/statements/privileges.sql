@@ -274,3 +274,21 @@ alter role p_made login;
 drop role p_made;
 reset role;
 drop role p_ann, p_bob, p_cat, p_staff, p_boss, p_user, p_until;
+
+-- COPY FROM asks EXECUTE of the functions in its condition
+create function copy_filter_of_owner() returns boolean language plpgsql security definer as $$ begin raise notice 'called'; return true; end $$;
+revoke execute on function copy_filter_of_owner() from public;
+create role copies_rows;
+set role copies_rows;
+create temporary table copies_own (a int);
+copy copies_own from stdin where copy_filter_of_owner();
+1
+\.
+reset role;
+grant execute on function copy_filter_of_owner() to copies_rows;
+set role copies_rows;
+copy copies_own from stdin where copy_filter_of_owner();
+2
+\.
+select * from copies_own;
+reset role;

@@ -548,6 +548,8 @@ pub struct Access {
     pub checked_as: Option<Oid>,
     /// The columns of a table that it is done with.
     pub columns: ColumnsUsed,
+    /// How many views the statement goes through to it.
+    pub depth: u32,
 }
 
 impl Access {
@@ -557,6 +559,7 @@ impl Access {
         if let Some(place) = all.iter().position(is_same) {
             all[place].privileges = all[place].privileges | self.privileges;
             all[place].columns.add_all(&self.columns);
+            all[place].depth = all[place].depth.min(self.depth);
             return place;
         }
         all.push(self);

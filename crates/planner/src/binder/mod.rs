@@ -331,6 +331,8 @@ pub struct Binder<'c, 'a> {
     access: Vec<Access>,
     /// The owner of the view that is being expanded.
     view_owner: Option<Oid>,
+    /// How many views are around what is being bound.
+    view_depth: u32,
     /// The views that are being expanded, the outermost first.
     views: Vec<Oid>,
     /// What is being bound is not part of the statement's own text (a view's query, a default): errors don't point.
@@ -361,6 +363,7 @@ impl<'c, 'a> Binder<'c, 'a> {
             depends_on_settings: false,
             access: Vec::new(),
             view_owner: None,
+            view_depth: 0,
             views: Vec::new(),
             text_is_foreign: false,
             collate_clauses: 0,
@@ -399,7 +402,9 @@ impl<'c, 'a> Binder<'c, 'a> {
     /// `WITH (security_invoker)`.
     fn below_view<R>(&mut self, view: &TableDef, work: impl FnOnce(&mut Self) -> R) -> R {
         let outer = std::mem::replace(&mut self.view_owner, rights_below(view));
+        self.view_depth += 1;
         let result = work(self);
+        self.view_depth -= 1;
         self.view_owner = outer;
         result
     }
@@ -421,7 +426,7 @@ impl<'c, 'a> Binder<'c, 'a> {
         let columns = ColumnsUsed::default();
         // The acting role reads it, but a stored text has found it.
         let checked_as = self.view_owner.or_else(|| self.is_of_stored_text().then_some(privileges::BY_VIEW));
-        Access { object, privileges, checked_as, columns }.add_to(&mut self.access)
+        Access { object, privileges, checked_as, columns, depth: self.view_depth }.add_to(&mut self.access)
     }
 
     /// Notes that the statement calls a function. The acting role needs EXECUTE, even where a view calls it.
@@ -429,7 +434,8 @@ impl<'c, 'a> Binder<'c, 'a> {
         let is_stored = self.view_owner.is_some() || self.is_of_stored_text();
         let checked_as = is_stored.then_some(privileges::BY_VIEW);
         let columns = ColumnsUsed::default();
-        Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns }
+        let depth = self.view_depth;
+        Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns, depth }
             .add_to(&mut self.access);
     }
 

@@ -477,10 +477,12 @@ impl Binder<'_, '_> {
         let mut below = Vec::with_capacity(target.layers.len());
         for (number, layer) in target.layers.iter().enumerate() {
             self.view_owner = super::rights_below(&layer.view);
+            self.view_depth += 1;
             let object = target.layers.get(number + 1).map_or(target.table.oid, |layer| layer.view.oid);
             below.push(self.needs(object, Privileges::NONE));
         }
         self.view_owner = outer;
+        self.view_depth -= target.layers.len() as u32;
         below
     }
 

@@ -167,8 +167,11 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     }
     let context = planner.context;
     add_locks_of_views(&access, context.catalog, &mut locks);
-    // In the order in which the statement names them, and a view before what its query reads.
-    let place = |oid: Oid| access.iter().position(|access| access.object == oid).unwrap_or(usize::MAX);
+    // In the order in which the statement names them. What views read comes after all that the statement names itself.
+    let place = |oid: Oid| {
+        let uses = access.iter().enumerate().filter(|(_, access)| access.object == oid);
+        uses.map(|(place, access)| (access.depth, place)).min().unwrap_or((u32::MAX, usize::MAX))
+    };
     locks.sort_by_cached_key(|(oid, _)| (place(*oid), *oid));
     let meaning = std::mem::take(&mut context.meaning).finished(context.catalog, locks.iter().map(|(oid, _)| *oid));
     Ok(Statement {

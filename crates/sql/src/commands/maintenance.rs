@@ -344,8 +344,8 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     Ok(UtilityOutput::tag("TRUNCATE TABLE"))
 }
 
-/// Finds and locks the tables that TRUNCATE empties. Also returns their sorted oids. Names are looked up again until nothing has changed
-/// during the wait for the locks.
+/// Finds and locks the tables that TRUNCATE empties, in the order in which it names them. Also returns their oids. Names are looked up
+/// again until nothing has changed during the wait for the locks.
 fn truncated_tables(
     state: &SessionState,
     truncate: &Truncate,
@@ -355,9 +355,7 @@ fn truncated_tables(
     loop {
         let mut notices = Vec::new();
         let tables = find_truncated(state, truncate, &mut notices)?;
-        let mut oids: Vec<Oid> = tables.iter().map(|table| table.oid).collect();
-        oids.sort();
-        oids.dedup();
+        let oids: Vec<Oid> = tables.iter().map(|table| table.oid).collect();
         if oids == locked {
             notices.iter().for_each(|notice| state.notice(Severity::Notice, notice, client));
             return Ok((tables, oids));

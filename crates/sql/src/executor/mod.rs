@@ -58,11 +58,11 @@ pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_byt
 pub use trigger::{Captures, Firing};
 
 use crate::client::{Client, Severity};
-use planner::domain;
 use crate::session::SessionState;
 use cte::CteState;
 pub use cte::run_changes_of_ctes;
 use plan::{CatalogView, NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
+use planner::domain;
 use subquery::SubqueryState;
 use types::random::RandomState;
 use types::{CatalogLookup, EvalContext, FormatSettings, Value};
@@ -236,6 +236,11 @@ impl Run<'_, '_> {
         if self.state.engine().catalog_version() != self.catalog.catalog().version() {
             self.catalog = self.state.catalog();
         }
+    }
+
+    /// Goes by settings that the statement has changed itself.
+    pub fn refresh_format(&mut self) {
+        self.format = self.state.format();
     }
 }
 

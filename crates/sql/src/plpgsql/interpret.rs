@@ -213,6 +213,7 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
         }
         // A function that was called, or another session, may have changed the catalog.
         run.refresh_catalog();
+        run.refresh_format();
         frame.follow_row_types(run);
         match run_one(&statement.kind, frame, run)? {
             Flow::Next => {}

@@ -32,10 +32,10 @@ use types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids
 
 use crate::client::Severity;
 use crate::executor::{RowStore, Run, StoreReader};
-use planner::routine::concrete;
 use crate::session::SessionState;
 pub use expression::{CallPlace, outer_context};
 pub use frame::cast;
+use planner::routine::concrete;
 pub use trigger::{TriggerCall, call_trigger};
 
 /// A function a session has compiled, with the definition it was compiled from.
@@ -180,7 +180,9 @@ fn with_settings<T>(
         return result;
     }
     let own = function.settings.iter().map(|(name, _)| name.as_str());
-    state.settings.borrow_mut().end_function_level(own);
+    // It has changed the role, too.
+    let role = own.clone().any(|name| name == "session_authorization").then_some("role");
+    state.settings.borrow_mut().end_function_level(own.chain(role));
     crate::session::settings::note_application_name(state);
     (run.catalog, run.format) = (state.catalog(), state.format());
     result

@@ -143,3 +143,20 @@ begin; select sqf(); show timezone; commit; show timezone;
 create table tt (a int); create function trg() returns trigger language plpgsql set work_mem = '1MB' as $$ begin set local timezone = 'Asia/Tokyo'; return new; end $$;
 create trigger g before insert on tt for each row execute function trg();
 begin; insert into tt values (1); show timezone; show work_mem; commit; show timezone;
+
+-- A role that was set for the transaction is kept where a function changes the session's user
+create role local_role;
+create role local_user;
+create function as_local_user() returns text language plpgsql set session_authorization = local_user as $$ begin return current_user; end $$;
+begin;
+set local role local_role;
+select as_local_user();
+select current_user, current_setting('role');
+rollback;
+
+-- Settings that a function has changed count in its next statement
+create function other_dates() returns text language plpgsql as $$ begin set local datestyle = 'SQL, DMY'; return make_date(2020, 2, 1)::text; end $$;
+select other_dates();
+create function other_bytes() returns text language plpgsql as $$ begin perform set_config('bytea_output', 'escape', true); return '\x41'::bytea::text; end $$;
+select other_bytes();
+show datestyle;

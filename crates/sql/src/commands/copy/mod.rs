@@ -20,14 +20,17 @@ use types::reg_types::quote_identifier;
 use types::{CatalogLookup, SqlType, Value};
 
 use super::ddl::system_refusal;
-use planner::binder::expression_columns;
 use crate::catalogs::is_view;
 use crate::client::{Client, Format, ResultColumn};
 use crate::executor::{Locals, Run, evaluate};
-use planner::{column_default, copy_filter};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, refuse_read_only};
 pub use format::fuzz_copy;
+use planner::binder::expression_columns;
+use planner::{column_default, copy_filter};
+
+/// How much of a line or a value an error's context shows.
+const SHOWN_BYTES: usize = 100;
 
 /// Runs COPY.
 ///
@@ -527,7 +530,7 @@ impl RowFilter {
         text: &Arc<str>,
     ) -> Result<RowFilter> {
         let environment = Environment::new(state, &state.catalog());
-        let mut condition = environment.with_context(text, |context| copy_filter(context, table, filter))?;
+        let mut condition = environment.with_rights(text, |context| copy_filter(context, table, filter))?;
         settle_system_columns(&mut condition, table)?;
         let read = expression_columns(&condition);
         if !read.is_empty() {
@@ -548,13 +551,23 @@ impl RowFilter {
                 let column = &table.columns[place];
                 let default = match is_null_of_domain(environment.view(), column) {
                     true => Expr::null(SqlType::with_typmod(column.type_oid, column.typmod)),
-                    false => environment.with_context("", |context| column_default(context, column))?,
+                    false => environment.with_rights("", |context| column_default(context, column))?,
                 };
                 Ok((place, default))
             })
             .collect::<Result<_>>()?;
         Ok(RowFilter { condition, filled })
     }
+}
+
+/// Data as an error's context shows it: the first bytes of a long text.
+fn shown(data: &[u8]) -> String {
+    let mut end = data.len().min(SHOWN_BYTES);
+    while end < data.len() && end > 0 && data[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    let text = String::from_utf8_lossy(&data[..end]);
+    if end < data.len() { format!("{text}...") } else { text.into_owned() }
 }
 
 /// Whether a column is of a domain, and has no default, its domain's among them.
@@ -630,20 +643,16 @@ impl Source<'_> {
                     let number = self.reader.line_number;
                     if is_first && self.options.header != Header::None {
                         self.check_header(&line).map_err(|error| {
-                            let line = String::from_utf8_lossy(&line);
-                            error.context(format!("COPY {}, line 1: \"{line}\"", self.table.name))
+                            error.context(format!("COPY {}, line 1: \"{}\"", self.table.name, shown(&line)))
                         })?;
                         continue;
                     }
                     let context = |error: Error, column: Option<(&str, &str)>| match column {
                         Some((name, text)) => {
-                            error.context(format!("COPY {}, line {number}, column {name}: \"{text}\"", self.table.name))
+                            let (table, text) = (&self.table.name, shown(text.as_bytes()));
+                            error.context(format!("COPY {table}, line {number}, column {name}: \"{text}\""))
                         }
-                        None => error.context(format!(
-                            "COPY {}, line {number}: \"{}\"",
-                            self.table.name,
-                            String::from_utf8_lossy(&line)
-                        )),
+                        None => error.context(format!("COPY {}, line {number}: \"{}\"", self.table.name, shown(&line))),
                     };
                     let mut fields = std::mem::take(&mut self.fields);
                     let result = read_fields(&line, self.options, &mut fields);
@@ -676,11 +685,7 @@ impl Source<'_> {
                     }
                     self.fields = fields;
                     let is_wanted = insert(&values, client).map_err(|error| {
-                        error.context(format!(
-                            "COPY {}, line {number}: \"{}\"",
-                            self.table.name,
-                            String::from_utf8_lossy(&line)
-                        ))
+                        error.context(format!("COPY {}, line {number}: \"{}\"", self.table.name, shown(&line)))
                     })?;
                     count += u64::from(is_wanted);
                     sync::yield_point()?;
