@@ -28,3 +28,7 @@ create temporary table x (a int default fixed(1)); insert into x default values
 create temporary table x (a int, check (fixed(a) >= 0)); insert into x values (1)
 create temporary table x (a int); alter table x alter a set default fixed(1)
 select case when false then fixed(1) end is null
+copy t from stdin where f(id) > 0
+create temporary table own (a int); copy own from stdin where f(a) > 0
+create temporary table own (a int, b int default f(1)); copy own (a) from stdin
+create temporary table own (a int, b int default f(1)); copy own (a) from stdin where b > 0

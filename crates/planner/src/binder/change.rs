@@ -298,7 +298,7 @@ impl Binder<'_, '_> {
             full.push(places.iter().map(value).collect::<Result<Vec<_>>>()?);
         }
         let column = |(index, place): (usize, &usize)| Column {
-            name: Name::new(&format!("column{}", index + 1)),
+            name: Name::new(format!("column{}", index + 1)),
             sql_type: SqlType::with_typmod(table.columns[*place].type_oid, table.columns[*place].typmod),
             dropped: false,
         };
