@@ -22,7 +22,7 @@ pub enum Change {
 
 /// A transaction, a savepoint or a call of a function with SET clauses.
 struct Level {
-    /// What `session` and `local` were when it began.
+    /// Copies of `session` and `local` from when it began.
     session: BTreeMap<Name, Value>,
     local: BTreeMap<Name, Value>,
     /// The settings that were changed for the session since.
@@ -190,7 +190,7 @@ impl SessionSettings {
         self.generation += 1;
     }
 
-    /// Ends the innermost level. What was changed in it counts as changed in the one around it.
+    /// Ends the innermost level. A setting that was changed in it counts as changed in the one around it, too.
     fn pop_level(&mut self) -> Option<Level> {
         let ended = self.levels.pop()?;
         if let Some(level) = self.levels.last_mut() {

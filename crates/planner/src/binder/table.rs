@@ -335,7 +335,7 @@ pub fn table_expressions(
 /// Binds WHERE of COPY FROM over a table's full row.
 ///
 /// # Errors
-/// What binding raises.
+/// Errors of binding.
 pub fn copy_filter(context: &mut BindContext<'_>, table: &Arc<TableDef>, filter: &tree::Expr) -> Result<Expr> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);

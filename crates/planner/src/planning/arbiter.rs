@@ -14,7 +14,7 @@ impl Planner<'_, '_> {
     /// index, `lacks_arbiter` is set: where the values of parameters matter, that is an error of running the plan.
     ///
     /// # Errors
-    /// 42P10 if there are none, and what folding raises.
+    /// 42P10 if there are none, and errors of folding.
     pub(super) fn arbiters(
         &mut self,
         table: &TableDef,

@@ -13,7 +13,7 @@ use crate::binder::{self, BindContext};
 /// The default of a column, its identity's and its domain's included; NULL if it has none.
 ///
 /// # Errors
-/// What binding and folding raise.
+/// Errors of binding and folding.
 pub fn column_default(context: &mut BindContext<'_>, column: &ColumnDef) -> Result<Expr> {
     let bound = binder::column_default(context, column)?;
     folded_alone(bound, context)
@@ -22,7 +22,7 @@ pub fn column_default(context: &mut BindContext<'_>, column: &ColumnDef) -> Resu
 /// WHERE of COPY FROM, over a table's full row.
 ///
 /// # Errors
-/// What binding and folding raise.
+/// Errors of binding and folding.
 pub fn copy_filter(context: &mut BindContext<'_>, table: &Arc<TableDef>, filter: &tree::Expr) -> Result<Expr> {
     let bound = binder::copy_filter(context, table, filter)?;
     folded_alone(bound, context)
@@ -31,7 +31,7 @@ pub fn copy_filter(context: &mut BindContext<'_>, table: &Arc<TableDef>, filter:
 /// The expressions of a table's constraints, generated columns and indexes; `None` when it has none.
 ///
 /// # Errors
-/// What binding and folding raise.
+/// Errors of binding and folding.
 pub fn table_expressions(
     context: &mut BindContext<'_>,
     table: &Arc<TableDef>,
@@ -46,7 +46,7 @@ pub fn table_expressions(
 /// Folds the expressions of a table.
 ///
 /// # Errors
-/// What folding raises.
+/// Errors of folding.
 pub(super) fn fold_table_expressions(
     expressions: &mut Option<Arc<TableExpressions>>,
     context: &mut BindContext<'_>,

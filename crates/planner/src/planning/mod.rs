@@ -167,7 +167,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     }
     let context = planner.context;
     add_locks_of_views(&access, context.catalog, &mut locks);
-    // In the order in which the statement names them. What views read comes after all that the statement names itself.
+    // In the order in which the statement names them. Relations that views read come after those that it names itself.
     let place = |oid: Oid| {
         let uses = access.iter().enumerate().filter(|(_, access)| access.object == oid);
         uses.map(|(place, access)| (access.depth, place)).min().unwrap_or((u32::MAX, usize::MAX))

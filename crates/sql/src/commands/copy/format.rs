@@ -219,7 +219,7 @@ impl LineReader {
         }
     }
 
-    /// What `\.` means. In CSV it is data unless it stands alone on its line.
+    /// The meaning of `\.`. In CSV it is data unless it stands alone on its line.
     fn mark_of_end(&self, is_last_data: bool, is_csv: bool) -> Result<Part> {
         let rest = &self.bytes[self.looked + 2..];
         let wanted = match self.line_end {
