@@ -651,12 +651,12 @@ impl<'e> Explainer<'e> {
                 if let Some(on_conflict) = &insert.on_conflict {
                     self.on_conflict(on_conflict, &insert.target, shown);
                 }
-                self.returned(insert.returning.as_deref(), shown)
+                self.returned(insert.returning.as_deref(), Vec::new(), &insert.target, shown)
             }
             Node::Update(update) => {
                 self.change("Update", &update.target, &update.target.table.name, shown);
-                self.input(&update.input, "Outer", shown);
-                self.returned(update.returning.as_deref(), shown)
+                let slots = self.input(&update.input, "Outer", shown);
+                self.returned(update.returning.as_deref(), slots, &update.target, shown)
             }
             Node::ViewChange(change) => {
                 let word = match change.event {
@@ -665,13 +665,14 @@ impl<'e> Explainer<'e> {
                     Event::Delete | Event::Truncate => "Delete",
                 };
                 self.change(word, &change.target, &change.target.table.name, shown);
-                self.input(&change.input, "Outer", shown);
-                self.returned(change.returning.as_deref(), shown)
+                let slots = self.input(&change.input, "Outer", shown);
+                let slots = if change.event == Event::Insert { Vec::new() } else { slots };
+                self.returned(change.returning.as_deref(), slots, &change.target, shown)
             }
             Node::Delete(delete) => {
                 self.change("Delete", &delete.target, &delete.target.table.name, shown);
-                self.input(&delete.input, "Outer", shown);
-                self.returned(delete.returning.as_deref(), shown)
+                let slots = self.input(&delete.input, "Outer", shown);
+                self.returned(delete.returning.as_deref(), slots, &delete.target, shown)
             }
         }
     }
@@ -761,10 +762,23 @@ impl<'e> Explainer<'e> {
         }
     }
 
-    fn returned(&self, returning: Option<&[Expr]>, shown: &mut Shown) -> Vec<Slot> {
+    /// The slots of RETURNING. It sees the slots of the input, then those of the row that was written.
+    fn returned(
+        &mut self,
+        returning: Option<&[Expr]>,
+        mut slots: Vec<Slot>,
+        target: &Target,
+        shown: &mut Shown,
+    ) -> Vec<Slot> {
         let Some(returning) = returning else { return Vec::new() };
         shown.rows = shown.children.first().map_or(0.0, |child| child.rows);
-        returning.iter().map(|expr| Slot::computed(String::new(), expr.sql_type)).collect()
+        let columns = (0..target.table.columns.len() as u32).map(ScanColumn::Column);
+        let written: Vec<ScanColumn> = columns.chain(ScanColumn::SYSTEM).collect();
+        slots.extend(self.scan_slots(&target.table, &target.table.name, &written));
+        for expr in returning {
+            self.subplans(shown, expr, &slots);
+        }
+        self.expr_slots(returning, &slots)
     }
 }
 
