@@ -1,4 +1,4 @@
-//! What a session says to its client, and asks of it.
+//! The messages that a session sends to its client, and its requests to the client.
 //!
 //! The session decides *what* is said and which commit it depends on; the implementation of [`Client`]
 //! decides how it is framed, and holds it back until the log is durable up to the point last given to
@@ -54,7 +54,7 @@ impl RowDescription {
         RowDescription { columns, encoded: Default::default() }
     }
 
-    /// What `encode` makes of the columns when all are in `format`; made once.
+    /// Returns the result of `encode` for the columns if all of them are in `format`. It is computed once.
     pub fn encoded(&self, format: Format, encode: impl FnOnce(&[ResultColumn]) -> Vec<u8>) -> &[u8] {
         self.encoded[format as usize].get_or_init(|| encode(&self.columns).into_boxed_slice())
     }
@@ -157,10 +157,11 @@ impl Severity {
     }
 }
 
-/// The client's side of a session. What tells a statement's answers is by itself ignored: only who is at the other end of a
-/// connection has a use for all of them.
+/// The client's side of a session. By default, the methods that report the progress of a statement do nothing: only a client at the other
+/// end of a connection uses all of them.
 pub trait Client {
-    /// What is appended from now on may leave only when the log is durable up to `lsn`. Never goes back.
+    /// Sets the position that later messages wait for: they may be sent only when the log is durable up to `lsn`. This position never goes
+    /// back.
     fn require(&mut self, lsn: Lsn);
 
     /// A transaction that wrote has committed: [`Client::require`] `gate`. Where every committer makes its own commit

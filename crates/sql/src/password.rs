@@ -1,9 +1,9 @@
-//! Passwords of roles. What is kept is one of these, in PostgreSQL's form:
+//! Passwords of roles. A password is kept in one of two forms, which are PostgreSQL's:
 //!
 //! - a verifier, from which nobody can learn the password: `SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY` (RFC 5803), the three last
 //!   in base64;
-//! - where `password_encryption` is `md5`, `md5` and the hexadecimal MD5 hash of the password and the role's name. One that reads such a hash
-//!   can log in with it.
+//! - if `password_encryption` is `md5`, `md5` and the hexadecimal MD5 hash of the password and the role's name. Someone who reads such a
+//!   hash can log in with it.
 
 use base::{Error, Result};
 use base64::Engine as _;

@@ -1,21 +1,21 @@
-//! What ALTER ROLE ... SET and ALTER DATABASE ... SET keep for sessions to come.
+//! Settings that ALTER ROLE ... SET and ALTER DATABASE ... SET keep for future sessions.
 
 use base::{Error, Oid, Result};
 use schema::catalog::{BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OID, Object};
 
-/// The class of the custom objects that hold what is kept for a database: PostgreSQL's number of `pg_db_role_setting`.
-/// What is kept for a role alone stands in its own description.
+/// The class of the custom objects that hold the settings kept for a database: PostgreSQL's number of `pg_db_role_setting`.
+/// Settings kept for a role in all databases are in the role's own description.
 const CLASS: Oid = Oid(2964);
 
 /// Names of settings with their values.
 pub type Settings = Vec<(String, String)>;
 
-/// Whose sessions start with them; [`Oid::INVALID`] is any.
+/// The sessions that start with such settings. [`Oid::INVALID`] stands for any database or role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionsOf {
-    /// Those that connect to this database.
+    /// The database that the sessions connect to.
     pub database: Oid,
-    /// Those that connect as this role.
+    /// The role that the sessions connect as.
     pub role: Oid,
 }
 
@@ -34,7 +34,7 @@ impl SessionsOf {
         self.database == Oid::INVALID && self.role != Oid::INVALID
     }
 
-    /// What is kept for them.
+    /// Returns the settings kept for these sessions.
     pub fn kept(self, catalog: &Catalog) -> Settings {
         if self.is_role_alone() {
             return catalog.role(self.role).map(|role| role.settings.clone()).unwrap_or_default();
@@ -43,7 +43,7 @@ impl SessionsOf {
         def.map(|def| decoded(&def.body)).unwrap_or_default()
     }
 
-    /// How to keep `settings` for them; `allocate` gives the number of a new object.
+    /// Returns the catalog change that keeps `settings` for these sessions. `allocate` gives the number of a new object.
     ///
     /// # Errors
     /// XX000 if they can't be encoded.
@@ -82,7 +82,7 @@ pub enum Keeping {
     Drop(Oid),
 }
 
-// What can't be read sets nothing.
+// A body that can't be read has no settings.
 fn decoded(body: &[u8]) -> Settings {
     serde_json::from_slice(body).unwrap_or_default()
 }
@@ -104,7 +104,8 @@ pub fn objects_of_role(catalog: &Catalog, role: Oid) -> Vec<Oid> {
     catalog.customs(CLASS).filter(is_own).map(|def| def.oid).collect()
 }
 
-/// What a session of `role` starts with: what is said for more sessions comes first, so that the last one counts.
+/// Returns the settings that a session of `role` starts with. More general settings come first, because a later value replaces an earlier
+/// value of the same setting.
 pub fn at_session_start(catalog: &Catalog, role: Oid) -> Settings {
     let any = Oid::INVALID;
     [(any, any), (DATABASE_OID, any), (any, role), (DATABASE_OID, role)]

@@ -47,7 +47,7 @@ pub fn check_types(function: &FunctionDef, view: &CatalogView) -> Result<()> {
 /// type is not known before a call, only the grammar is checked.
 ///
 /// # Errors
-/// What binding raises, pointing into the body; 42P13 for a body that does not fit its result.
+/// Errors of binding, with positions in the body; 42P13 for a body that does not fit its result.
 pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -> Result<()> {
     let in_context = |mut error: Error| {
         let fields = error.fields_mut();
@@ -160,7 +160,7 @@ impl KeptStatement {
 /// Runs the body: the values of the last statement's rows; only of the first, if `only_first`.
 ///
 /// # Errors
-/// What its statements raise, with the function in the context; 42P13 for a body that does not fit its result.
+/// Errors of its statements, with the function in the context; 42P13 for a body that does not fit its result.
 pub fn run(
     run: &mut Run<'_, '_>,
     function: &Arc<FunctionDef>,
@@ -179,7 +179,7 @@ fn run_here(
     // The columns that a query around has listed for a record.
     let listed = run.state.expected_columns.take();
     run.check_depth()?;
-    // What is wrong with a body is found out before it runs.
+    // Errors in the body itself are found before the body runs.
     let at_startup = |mut error: Error| {
         let fields = error.fields_mut();
         if fields.position.is_some() && fields.internal_query.is_none() {

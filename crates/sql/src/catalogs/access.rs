@@ -1,4 +1,4 @@
-//! Who may connect, and how those who are connected came in: `pg_hba_file_rules`, `pg_stat_ssl`, `pg_shadow`, `pg_group`.
+//! Access rules, authenticated connections and roles: `pg_hba_file_rules`, `pg_stat_ssl`, `pg_shadow`, `pg_group`.
 
 use std::sync::Arc;
 

@@ -40,7 +40,7 @@ pub fn is_shared(table: &VirtualTable) -> bool {
     matches!(table.oid.0, 1213 | 1214 | 1260 | 1261 | 1262 | 2396 | 2964 | 3592 | 6000 | 6100 | 6243)
 }
 
-/// What differs between the rows of `pg_type`.
+/// The columns whose values differ between rows of `pg_type`.
 struct TypeRow {
     oid: Oid,
     name: String,

@@ -1,4 +1,4 @@
-//! What has been granted on tables and columns, as `information_schema` shows it.
+//! Privileges granted on tables and columns, as `information_schema` shows them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

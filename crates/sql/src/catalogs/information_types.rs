@@ -1,4 +1,4 @@
-//! What `information_schema` says of types: domains, attributes, parameters, and the elements of arrays.
+//! Types in `information_schema`: domains, attributes, parameters, and the elements of arrays.
 
 use base::{Oid, Result};
 use plan::privileges::Privileges;
@@ -70,7 +70,7 @@ pub fn domains(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
         let database = run.state.database_name();
         let mut values = row![database, described.user_type.schema.as_str(), described.user_type.name.as_str()];
         values.extend(description(run, base, &measures(base)));
-        // What is under a domain is named in full also where it is an array.
+        // `data_type` is the full name of the domain's base type, even if that is an array.
         if builtin_type(base.oid).is_some() {
             values[3] = Value::text(format_type_name(&run.catalog, base.oid));
         }
@@ -193,7 +193,7 @@ pub fn element_types(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Valu
     }
     let mut rows = Vec::new();
     for (schema, name, kind, identifier, oid) in parts {
-        // A domain is no array, whatever is under it.
+        // A domain is no array, even if its base type is one.
         let Some(TypeKind::Array(element)) = type_shape(&run.catalog, oid).map(|shape| shape.kind) else { continue };
         let mut values =
             row![run.state.database_name(), run.catalog.schema_name(schema), name, kind, identifier.as_str()];

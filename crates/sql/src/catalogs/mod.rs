@@ -49,7 +49,7 @@ pub fn system() -> &'static dyn SystemCatalog {
 /// Full rows of a computed table.
 ///
 /// # Errors
-/// What evaluating stored expressions raises; most tables never fail.
+/// Errors of evaluating stored expressions. Most tables evaluate none and never fail.
 pub fn rows(run: &mut Run<'_, '_>, table: &VirtualTable, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     match REGISTRY.entry(table.oid) {
         Some(Entry { rows, .. }) => rows(run, equal),

@@ -1,4 +1,4 @@
-//! What the server does: settings, sessions, locks.
+//! The server's activity: settings, sessions, locks.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;

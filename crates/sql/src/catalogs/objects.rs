@@ -38,7 +38,7 @@ pub fn pg_namespace(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
     Ok(rows.collect())
 }
 
-/// What is granted on a schema. That of `public` is there from the beginning.
+/// The privileges on a schema. `public` shows its default privileges if none are stored for it.
 fn schema_acl(catalog: &Catalog, oid: Oid) -> Value {
     match acl(catalog, oid) {
         Value::Null if oid == PUBLIC_SCHEMA => {
@@ -80,7 +80,7 @@ pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
     ]])
 }
 
-/// What has been granted on the object with this number; NULL where nothing is written down.
+/// The privileges stored for the object with this number; NULL where none are stored.
 pub(super) fn acl(catalog: &Catalog, oid: Oid) -> Value {
     privileges::stored(catalog, oid).map_or(NULL, |acl| acl_items(catalog, &acl))
 }
@@ -184,7 +184,7 @@ pub fn language_oid(name: &str) -> Oid {
 pub fn pg_language(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let row = |(oid, name, procedural): &(u32, &str, bool)| {
         let none = Oid::INVALID;
-        // What calls its functions has a number, or psql takes it for a language of the server's own.
+        // A procedural language needs the number of a call handler: without one, psql takes it for an internal language.
         let handler = if *procedural { Oid(13560) } else { none };
         row![
             Oid(*oid),
@@ -201,7 +201,7 @@ pub fn pg_language(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
     Ok(LANGUAGES.iter().map(row).collect())
 }
 
-/// What differs between the rows of `pg_proc`.
+/// The columns whose values differ between rows of `pg_proc`.
 struct FunctionRow<'r> {
     oid: Oid,
     name: &'r str,

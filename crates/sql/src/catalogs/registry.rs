@@ -14,14 +14,14 @@ use super::{
 };
 use crate::executor::Run;
 
-/// What makes the rows of a table.
+/// A function that makes the rows of a table.
 pub type Rows = fn(&mut Run<'_, '_>, Equal<'_>) -> Result<Vec<Vec<Value>>>;
 
 /// A computed table.
 pub struct Entry {
-    /// What the binder knows.
+    /// The definition that the binder uses: name, schema and columns.
     pub table: Arc<VirtualTable>,
-    /// What makes its rows.
+    /// The function that makes its rows.
     pub rows: Rows,
 }
 

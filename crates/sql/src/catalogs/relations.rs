@@ -116,7 +116,7 @@ fn persistence_letter(persistence: Persistence) -> char {
     }
 }
 
-/// What differs between the rows of `pg_class`.
+/// The columns whose values differ between rows of `pg_class`.
 struct ClassRow<'r> {
     oid: Oid,
     name: &'r str,
@@ -309,7 +309,7 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
     Ok(rows)
 }
 
-/// What differs between the rows of `pg_attribute`.
+/// The columns whose values differ between rows of `pg_attribute`.
 struct AttributeRow<'r> {
     relation: Oid,
     name: &'r str,
@@ -325,7 +325,7 @@ struct AttributeRow<'r> {
     is_of_query: bool,
     /// Its properties beyond its type.
     properties: ColumnProperties,
-    /// What was granted on it.
+    /// The privileges granted on the column.
     granted: Value,
 }
 
@@ -388,7 +388,7 @@ impl<'r> AttributeRow<'r> {
     }
 }
 
-/// What `pg_attribute` repeats of a column's type.
+/// The properties of a column's type that `pg_attribute` repeats.
 struct TypeShape {
     length: i16,
     by_value: bool,

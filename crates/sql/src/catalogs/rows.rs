@@ -1,4 +1,4 @@
-//! What the producers of rows share.
+//! Constants and functions shared by the producers of rows.
 
 use base::Oid;
 use types::{ArrayValue, Value, oids};
@@ -21,13 +21,13 @@ pub(super) use row;
 /// SQL NULL, short enough for a row.
 pub const NULL: Value = Value::Null;
 
-/// What a statement wants of a column.
+/// The values of a column that a statement asks for.
 pub enum Wanted<'e, T> {
     /// Anything.
     All,
     /// Only this.
     Only(T),
-    /// What no row has.
+    /// NULL, which `=` finds in no row.
     Nothing(std::marker::PhantomData<&'e ()>),
 }
 

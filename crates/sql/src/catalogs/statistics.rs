@@ -1,4 +1,4 @@
-//! What the server has counted, since it was started or since somebody set the counts back.
+//! Counts since the server was started or the counts were last reset.
 
 use base::Result;
 use engine::WalStatistics;
@@ -71,7 +71,7 @@ pub fn pg_stat_slru(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value
     ]])
 }
 
-/// `pg_stat_user_tables`, and `pg_stat_all_tables`: of the catalogs nothing is counted. What isn't counted of the others is
+/// `pg_stat_user_tables` and `pg_stat_all_tables`. For the catalogs nothing is counted. Counts that are not kept of other tables are
 /// NULL.
 pub fn pg_stat_user_tables(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let wanted = wanted_oid(equal, 0);
@@ -128,7 +128,7 @@ pub fn pg_stat_user_indexes(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<V
     Ok(rows)
 }
 
-/// `pg_stat_database`: the one there is, since the counts of the log were set back. What isn't counted is NULL.
+/// `pg_stat_database`: the only database, since the counts of the log were last reset. Counts that are not kept are NULL.
 pub fn pg_stat_database(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     if !wanted_oid(equal, 0).matches(&DATABASE_OID) {
         return Ok(Vec::new());
@@ -161,8 +161,8 @@ pub fn pg_stat_database(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
     Ok(vec![row])
 }
 
-/// `pg_stat_bgwriter`: checkpoints, the page cleaner, and pages that were written because their frames were wanted. What
-/// isn't counted is NULL.
+/// `pg_stat_bgwriter`: checkpoints, the page cleaner, and pages that were written because their frames were wanted. Counts that
+/// are not kept are NULL.
 pub fn pg_stat_bgwriter(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let instance = &run.state.instance;
     let statistics = instance.database().statistics();

@@ -352,7 +352,7 @@ pub(super) fn count(
     Ok(sequence)
 }
 
-/// What marks a column as generated before its expression is known.
+/// Marks a column as generated before its expression is known.
 pub(super) fn mark_generated(column: &mut ColumnDef) {
     column.generated = Some(String::new());
 }

@@ -106,7 +106,7 @@ pub(super) fn check_tablespace(ddl: &Ddl<'_>, name: Option<&str>, persistence: P
 
 /// IF NOT EXISTS: whether there is a relation of this name, of which the client is told.
 pub(super) fn already_there(ddl: &mut Ddl<'_>, schema: Oid, name: &str) -> Result<bool> {
-    // Who makes the same one at the same time is waited for.
+    // This waits for another transaction that is creating a relation of the same name.
     ddl.engine().lock_name(schema, name)?;
     if !ddl.relation_exists(schema, name) {
         return Ok(false);
@@ -126,7 +126,7 @@ pub(super) fn set_options(table: &mut TableDef, elements: &[DefinitionElement]) 
     Ok(())
 }
 
-/// What a table's elements come to, by kind.
+/// A table's elements, by kind.
 struct Parts {
     columns: Vec<NewColumn>,
     checks: Vec<Constraint>,

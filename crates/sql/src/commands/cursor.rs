@@ -451,10 +451,10 @@ impl Cursor {
         self.current.as_ref().map_or(Ok(()), |row| given.push(row, state))
     }
 
-    /// What a FETCH gives; nothing is kept of what a MOVE passes.
+    /// Returns the rows that a FETCH gives. The rows that a MOVE passes are only counted.
     ///
     /// # Errors
-    /// 55000 for moving back where that can't be and after an error, and what the query raises.
+    /// 55000 for moving back in a cursor that can't, and for any use after an error; errors of the query.
     pub fn fetch(&mut self, state: &SessionState, fetch: &Fetch, client: &mut dyn Client) -> Result<Given> {
         if self.has_failed {
             return Err(cannot_run(fetch.cursor.as_str()));

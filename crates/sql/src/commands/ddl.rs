@@ -1,4 +1,4 @@
-//! What all statements that change the catalog have in common.
+//! The parts that all statements that change the catalog share.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
@@ -473,7 +473,7 @@ impl<'a> Ddl<'a> {
         let mut found = self.find_creation_schema(name, persistence)?;
         while found.1 != Persistence::Temporary {
             self.keep_schema(found.0)?;
-            // Whoever held it may have dropped it.
+            // A transaction that held the schema's lock before may have dropped the schema.
             let again = self.find_creation_schema(name, persistence)?;
             if again == found {
                 break;
@@ -621,7 +621,7 @@ impl<'a> Ddl<'a> {
         }
     }
 
-    /// What a relation's name stands for now; nothing if it or its schema does not exist.
+    /// Returns the relation that a name stands for now; none if the relation or its schema does not exist.
     ///
     /// # Errors
     /// 42501 without USAGE of the schema
@@ -655,7 +655,8 @@ impl<'a> Ddl<'a> {
         })
     }
 
-    /// What a relation's name stands for, locked: looked up again until nothing has changed while the lock was waited for.
+    /// Returns the relation that a name stands for, and locks it. After each lock the name is looked up again, until it stands for the
+    /// relation that has just been locked.
     pub fn find_locked(&self, name: &QualifiedName, mode: LockMode) -> Result<Option<Found>> {
         let mut found = self.find(name)?;
         loop {
@@ -713,7 +714,7 @@ pub(super) fn hold(engine: &engine::Session, oid: Oid, mode: LockMode) -> Result
     Ok(())
 }
 
-/// What a relation's name stands for.
+/// The relation that a name stands for.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
     Table(Arc<TableDef>),

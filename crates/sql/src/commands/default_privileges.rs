@@ -79,7 +79,8 @@ pub(super) fn forget_roles(ddl: &Ddl<'_>, of: DefaultAcl, roles: &[Oid]) -> Resu
     store(ddl, of, acl)
 }
 
-/// What holds before anything is said: for all schemas what holds anyway; what is said of one is added to that.
+/// Returns the list before the first change. The list for all schemas begins with the built-in default privileges. The list for one schema
+/// begins empty, because it is added to the list for all schemas.
 fn initial(of: &DefaultAcl) -> Acl {
     let subject = Subject { oid: Oid::INVALID, kind: of.kind, owner: of.role, described: String::new() };
     let mut initial = if of.schema == Oid::INVALID { subject.default_acl() } else { Acl::default() };
@@ -87,7 +88,7 @@ fn initial(of: &DefaultAcl) -> Acl {
     initial
 }
 
-/// Keeps a list, unless it says no more than holds anyway.
+/// Stores a list. A list equal to the one before the first change is not stored, and its object is dropped.
 fn store(ddl: &Ddl<'_>, of: DefaultAcl, acl: Acl) -> Result<()> {
     let initial = initial(&of);
     match privileges::default_acl(&ddl.catalog(), &of) {

@@ -24,7 +24,7 @@ use planner::deparse::{
     Bound, Catalogs, Deparser, NoNames, Qualify, QueryNames, TableNames, TableText, dotted, sort_suffix, written_type,
 };
 
-/// What a stored expression is.
+/// The use of a stored expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredAs {
     /// The default of the column at this place.

@@ -66,7 +66,7 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, drop: &Drop) -> Result<UtilityOutput> {
     Ok(UtilityOutput::tag(format!("DROP {words}")))
 }
 
-/// What a kind of relations is called in messages, with its code for "does not exist".
+/// Returns the name of a kind of relations in messages, and its code for "does not exist".
 fn kind_name(kind: ObjectKind) -> (&'static str, SqlState) {
     match kind {
         ObjectKind::View => ("view", sqlstate::UNDEFINED_TABLE),
@@ -163,7 +163,7 @@ fn trigger(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option
     }
 }
 
-/// What is not there: with IF EXISTS the client is only told.
+/// Handles an object that does not exist: an error, or with IF EXISTS only a notice to the client.
 fn missing(ddl: &mut Ddl<'_>, drop: &Drop, code: SqlState, message: &str) -> Result<Option<Oid>> {
     if drop.if_exists {
         ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));

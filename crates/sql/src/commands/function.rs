@@ -189,7 +189,7 @@ fn check_parameter(
     Ok(())
 }
 
-/// What it returns: as said, or as the OUT parameters say.
+/// Returns the function's result type, as RETURNS or the OUT parameters give it, and whether the function returns a set.
 fn result_type(ddl: &mut Ddl<'_>, create: &CreateFunction, arguments: &[ArgumentDef]) -> Result<(Oid, bool)> {
     let outputs: Vec<&ArgumentDef> = arguments
         .iter()
@@ -318,7 +318,7 @@ fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[Definitio
 const OF_FUNCTIONS_ALONE: [&str; 8] =
     ["volatility", "strict", "leakproof", "cost", "rows", "support", "parallel", "window"];
 
-/// What is left to be asked of a function's attributes when all are known.
+/// Does the checks of a function's attributes that need all of them to be known.
 fn check_attributes(ddl: &Ddl<'_>, function: &FunctionDef, options: &[DefinitionElement]) -> Result<()> {
     let makes_leakproof = function.leakproof && options.iter().any(|option| option.name == "leakproof");
     if makes_leakproof && !ddl.state.is_superuser() {
@@ -401,7 +401,7 @@ fn pointing_into(text: &str, body: &str, mut error: Error) -> Error {
     error
 }
 
-/// What CREATE OR REPLACE may not change.
+/// Refuses changes that CREATE OR REPLACE may not make.
 fn check_replacement(ddl: &Ddl<'_>, old: &FunctionDef, new: &FunctionDef) -> Result<()> {
     if old.kind != new.kind {
         let what = if old.kind == FunctionKind::Procedure { "procedure" } else { "function" };

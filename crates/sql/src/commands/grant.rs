@@ -37,7 +37,7 @@ pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &Grant) -> Result<UtilityOutput> {
     Ok(UtilityOutput::tag(if grant.is_grant { "GRANT" } else { "REVOKE" }))
 }
 
-/// What the statement is about.
+/// Returns the objects that the statement is about.
 fn subjects(ddl: &Ddl<'_>, grant: &Grant) -> Result<Vec<Subject>> {
     let oids = if grant.all_in_schema {
         let catalog = ddl.catalog();
@@ -149,7 +149,7 @@ pub(super) fn wanted(grant: &Grant, subject: &Subject) -> Result<Privileges> {
         let is_known = subject.kind.all().contains(privilege) || subject.kind == Kind::Sequence && as_table;
         if !is_known {
             let kind = match subject.kind {
-                // What will be made has no name yet.
+                // A subject without a description stands for objects made later, which have no name yet.
                 Kind::Relation if as_table && !subject.described.is_empty() => "table",
                 Kind::Relation => "relation",
                 Kind::Sequence if grant.kind == ObjectKind::Table => "relation",
@@ -188,8 +188,8 @@ fn for_sequence(ddl: &mut Ddl<'_>, subject: &Subject, wanted: Privileges, has: P
     wanted & has
 }
 
-/// What the statement names of single columns, by their numbers. What is revoked from a table is revoked from each of
-/// its columns, too.
+/// Returns the privileges that the statement names for single columns, by the numbers of the columns. A privilege revoked from a table is
+/// revoked from each of its columns too.
 fn wanted_of_columns(
     ddl: &mut Ddl<'_>,
     grant: &Grant,
@@ -276,7 +276,7 @@ fn best_grantor(
     best
 }
 
-/// What is said of GRANT and REVOKE that do less than they name.
+/// Warns the client of a GRANT or REVOKE that does less than the statement names.
 fn warn_of_less(ddl: &mut Ddl<'_>, grant: &Grant, what: &str, wanted: Privileges, allowed: Privileges, is_all: bool) {
     let some = if allowed.is_empty() {
         "no"

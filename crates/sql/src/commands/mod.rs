@@ -69,7 +69,7 @@ pub use result_shape::{ResultShape, session_columns};
 /// Runs a utility statement.
 ///
 /// # Errors
-/// Whatever the statement raises; 0A000 for those that are not supported.
+/// Errors of the statement; 0A000 for statements that are not supported.
 pub fn run(
     session: &mut SqlSession,
     statement: &Statement,
@@ -115,11 +115,11 @@ pub fn run(
     }
 }
 
-/// Runs a utility statement within a function, whose `variables` a cursor's query may name: those that need the session as
-/// a whole are refused there.
+/// Runs a utility statement within a function. A cursor's query may name the function's `variables`. Statements that need the session as
+/// a whole are refused.
 ///
 /// # Errors
-/// Whatever the statement raises; 0A000 for those that can't run there.
+/// Errors of the statement; 0A000 for statements that can't run in a function.
 pub fn run_nested(
     state: &SessionState,
     statement: &Statement,
@@ -175,7 +175,7 @@ pub fn create_table_as(
     table_as::create_from(&mut ddl::Ddl::new(state, text, client), create, Some((planned, parameters)), (&[], &[]))
 }
 
-/// What all views use.
+/// Returns the objects that each view uses.
 ///
 /// # Errors
 /// Interrupts (57014, fatal errors) and 53200.
@@ -254,7 +254,7 @@ fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
     Err(crate::session::read_only_transaction(&tag))
 }
 
-/// What a utility statement is called in messages about where it may run.
+/// Returns the name of a utility statement in messages about where it may run.
 pub fn tag_of(statement: &Statement) -> String {
     definition_tag(statement).unwrap_or_else(|| name(statement).to_owned())
 }
@@ -469,7 +469,7 @@ pub fn needs_no_block(statement: &Statement) -> bool {
     }
 }
 
-/// What a statement is called in messages.
+/// Returns the name of a statement in messages.
 pub fn name(statement: &Statement) -> &'static str {
     match statement {
         Statement::Vacuum(vacuum) if vacuum.is_vacuum => "VACUUM",

@@ -3,7 +3,7 @@
 use base::{Error, Result, sqlstate};
 use syntax::tree::{DefinitionElement, DefinitionValue};
 
-/// What a relation is, as far as its options are concerned.
+/// The kinds of relations that differ in their options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionsOf {
     Table,

@@ -242,7 +242,7 @@ fn relation(ddl: &Ddl<'_>, name: &QualifiedName) -> Result<()> {
             let message = format!("permission denied: \"{name}\" is a system catalog");
             Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
         }
-        // Whatever is tried on it as a relation, the statement refuses.
+        // The statement itself refuses a composite type where it needs a relation.
         Some(Found::Composite(_)) | None => Ok(()),
     }
 }

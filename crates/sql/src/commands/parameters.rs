@@ -10,10 +10,10 @@ use crate::session::SessionState;
 use crate::session::planning::Environment;
 use planner::binder::{self, Parameters, procedure_call};
 
-/// The parameters' types, `declared` being those that are given; none where a statement has none.
+/// Returns the types of a statement's parameters; none for a statement that can't have parameters. `declared` has the types that are given.
 ///
 /// # Errors
-/// Whatever binding raises; 0A000 for a parameter in a materialized view.
+/// Errors of binding; 0A000 for a parameter in a materialized view.
 pub fn parameter_types(
     state: &SessionState,
     text: &str,
@@ -43,7 +43,7 @@ pub fn parameter_types(
         }
         query => infer(query)?,
     }
-    // What is bound once more when the statement runs warns then.
+    // The statement is bound again when it runs, and gives its warnings then.
     state.warnings.forget();
     Ok(Some(parameters.types().to_vec()))
 }
@@ -55,7 +55,7 @@ fn infer_call(
     call: &FunctionCall,
     parameters: &mut Parameters,
 ) -> Result<()> {
-    // What stands in the place of an OUT parameter is not computed, but it has the parameter's type.
+    // An argument in the place of an OUT parameter is not computed, but it has the parameter's type.
     if let Ok(procedure) = super::procedure_named(state, call)
         && let Some(places) = super::argument_places(&procedure, call)
     {

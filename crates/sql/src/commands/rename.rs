@@ -101,7 +101,7 @@ pub(super) fn kind_words(kind: ObjectKind) -> &'static str {
     }
 }
 
-/// What a relation's name stands for, locked for a change: nothing if it does not exist and need not.
+/// Returns the relation that a name stands for, locked for a change; none if it does not exist and `if_exists` is set.
 fn relation(ddl: &mut Ddl<'_>, object: &ObjectName, kind: ObjectKind, if_exists: bool) -> Result<Option<Found>> {
     let found = match ddl.find_locked(&object.name, LockMode::AccessExclusive)? {
         Some(Found::System(name)) => return Err(system_refusal(&name)),

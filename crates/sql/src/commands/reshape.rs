@@ -19,12 +19,12 @@ use super::ddl::Ddl;
 use super::rewrite::rewrite;
 use super::user_type::users_of_type;
 
-/// What happens to the columns of a row type.
+/// A change of the columns of a row type.
 #[derive(Debug, Clone)]
 pub(super) enum Reshaping {
-    /// One is added at the end.
+    /// A column is added at the end.
     Added(String, SqlType),
-    /// The one at this place goes.
+    /// The column at this place is dropped.
     Dropped(usize),
 }
 
@@ -39,7 +39,7 @@ fn place_after(place: usize, changes: &[Reshaping]) -> usize {
 /// Before a row type changes: the tables that hold rows of it.
 pub(super) struct Stored {
     type_oid: Oid,
-    /// What types are made of, before the change.
+    /// The catalog before the change, with the fields and elements that types had then.
     view: CatalogView,
     tables: Vec<(Oid, Vec<usize>)>,
 }

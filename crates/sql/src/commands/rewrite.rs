@@ -63,7 +63,7 @@ impl Sink {
     }
 }
 
-/// What makes a new row of an old one.
+/// A function that makes a new row of an old row.
 pub(super) type MakeRow<'m, 'p> = &'m mut dyn FnMut(&mut Run<'_, 'p>, &[Value]) -> Result<Vec<Value>>;
 
 /// Gives a table new storage and a new description, and every row that `make` makes of an old one. Its indexes are

@@ -33,7 +33,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
     if create.elements.is_empty() {
         return Ok(UtilityOutput::tag("CREATE SCHEMA"));
     }
-    // What is made within it finds it first.
+    // The elements of CREATE SCHEMA look names up in the new schema first.
     let state = ddl.state;
     let path = crate::session::settings::show(state, "search_path")?;
     let path = format!("{}, {path}", types::reg_types::quote_identifier(&name));
@@ -74,7 +74,7 @@ fn create_elements(ddl: &mut Ddl<'_>, create: &CreateSchema, name: &Name) -> Res
     Ok(())
 }
 
-/// What is made within CREATE SCHEMA goes to that schema.
+/// Puts an object that is created within CREATE SCHEMA into that schema.
 fn put_into(object: &mut QualifiedName, schema: &Name) -> Result<()> {
     match &object.schema {
         Some(other) if other != schema => Err(Error::new(

@@ -12,7 +12,7 @@ use super::ddl::{Ddl, Found, no_column};
 use crate::session::UtilityOutput;
 use planner::names;
 
-/// What the options of a sequence say beyond its descriptor.
+/// The options of a sequence that its descriptor does not hold.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     /// RESTART, with its value.

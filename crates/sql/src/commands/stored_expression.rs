@@ -30,7 +30,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// What goes with an object that the expression names.
+    /// Returns the node that depends on the objects that the expression names.
     pub fn owner(self) -> Node {
         match self {
             Place::Default { table, column } => Node::Default(table, column),
@@ -91,7 +91,7 @@ fn of_table(
         if !wanted(place, text) {
             return Ok(());
         }
-        // What can't be bound any more can't be written either: it stays.
+        // An expression that can't be bound any more can't be written in new form either: it stays as it is.
         if let Some(expr) = if_readable(ddl.stored_expression(table, text, used_for))? {
             take(place, expr);
         }

@@ -116,7 +116,7 @@ pub fn end_session(state: &SessionState) {
         if dropped.is_ok() {
             return;
         }
-        // Nobody is there to be told. What is left over goes when the number is used again, or at the next start.
+        // No client is left to hear of the error. The objects left over are dropped when the number is used again, or at the next start.
         let _ = engine.rollback();
         // A session that ends already has nothing to stop for.
         if state.interrupt().take().is_none() {

@@ -331,7 +331,7 @@ fn store(ddl: &Ddl<'_>, def: &CustomDef, body: &TypeBody) -> Result<()> {
     ddl.replace(CustomDef { body: body.encode(), ..def.clone() })
 }
 
-/// What DROP TYPE and DROP DOMAIN name; nothing if it does not exist.
+/// Returns the type that DROP TYPE or DROP DOMAIN names; none if it does not exist.
 pub(super) fn to_drop(ddl: &Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
     let Some(found) = hold(ddl, &object.name, DROP_LOCK)? else {
         if let Some(builtin) = builtin_type_named(&object.name.name).filter(|_| is_builtin(&object.name)) {

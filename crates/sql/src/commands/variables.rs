@@ -151,7 +151,7 @@ pub(super) fn change_kept(state: &SessionState, kept: &mut Vec<(String, String)>
         SetAction::Value(values) => Some(value_text(&set.name, values)?),
         SetAction::Current => Some(session_settings::show(state, &set.name)?),
         SetAction::ResetAll => {
-            // What the user may not set stays.
+            // Settings that the user may not set stay.
             kept.retain(|(name, _)| session_settings::check_kept(state, name, None).is_err());
             return Ok(());
         }

@@ -158,7 +158,7 @@ pub(super) struct Defined {
     pub text: String,
     /// Its columns.
     pub columns: Vec<OutputColumn>,
-    /// What its names are looked up among.
+    /// The relations, columns and functions among which its names are looked up.
     pub scope: ViewScope,
 }
 

@@ -1,7 +1,7 @@
 //! One aggregate call over the rows of one group.
 //!
-//! What DISTINCT and ORDER BY within the call have to keep is bounded by `work_mem`: it is sorted in temporary files where
-//! it is more.
+//! `work_mem` bounds the rows that DISTINCT and ORDER BY within the call keep. More rows than that are sorted in temporary
+//! files.
 
 use base::Result;
 use plan::{AggregateCall, Expr, ExprKind, SortKey, WindowCall};
@@ -18,7 +18,7 @@ pub(super) struct Accumulator<'p> {
     arguments: &'p [Expr],
     filter: Option<&'p Expr>,
     state: AggregateState,
-    /// What DISTINCT, ORDER BY and WITHIN GROUP need.
+    /// State for DISTINCT, ORDER BY and WITHIN GROUP.
     special: Option<Box<Special<'p>>>,
 }
 
@@ -43,7 +43,7 @@ struct Special<'p> {
     sorter: Option<Box<RowSorter>>,
     /// How many of them have a last argument that is not NULL.
     values: u64,
-    /// What all this may take; 0 before it was looked up.
+    /// The memory that these rows may take; 0 before the limit was looked up.
     limit_bytes: usize,
 }
 
@@ -315,7 +315,7 @@ impl<'p> Special<'p> {
         self.order.len()
     }
 
-    /// What kept rows are sorted by: the keys, and for DISTINCT the arguments after them.
+    /// The keys by which kept rows are sorted: those of ORDER BY, and for DISTINCT the arguments after them.
     fn sort_keys(&self, arguments: &[Expr]) -> Vec<SortKey> {
         let keys = self.order.iter().enumerate().map(|(place, key)| SortKey {
             expr: Expr::column(place, key.expr.sql_type),

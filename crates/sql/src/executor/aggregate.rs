@@ -94,7 +94,7 @@ impl<'p> AggregateRows<'p> {
             if until_look == 0 && late.is_none() {
                 until_look = ROWS_BETWEEN_LOOKS;
                 let bytes = keys.bytes() + keys.len() * group_bytes;
-                // What aggregates gather outside of themselves is looked at only when it may matter.
+                // The memory that aggregates hold outside of themselves is added up only when it may matter.
                 let outside = if bytes > limit_bytes / 4 || keys.len() < 64 {
                     accumulators.iter().map(Accumulator::heap_bytes).sum()
                 } else {
@@ -102,7 +102,7 @@ impl<'p> AggregateRows<'p> {
                 };
                 if bytes + outside > limit_bytes && keys.len() > 1 && depth < DEPTH_MAX {
                     late = Some(Partitions::new(depth));
-                    // What DISTINCT and ORDER BY keep of the groups that are there goes to files, too.
+                    // The rows that DISTINCT and ORDER BY keep for the existing groups go to files, too.
                     let share_bytes = limit_bytes / accumulators.len().max(1);
                     accumulators.iter_mut().for_each(|accumulator| accumulator.tighten(share_bytes));
                 }

@@ -28,7 +28,7 @@ pub struct CteState<'p> {
 }
 
 impl<'p> CteState<'p> {
-    /// What makes its rows; rows that are there already stay (a re-check reads what the statement read).
+    /// Sets the operator that makes the rows. Rows made before are kept: a re-check reads the rows that the statement read.
     pub fn define(&mut self, operator: BoxOperator<'p>, modifies: bool) {
         self.operator = Some(operator);
         self.modifies = modifies;
@@ -61,7 +61,7 @@ fn make_row<'p>(cte: CteId, to_the_end: bool, run: &mut Run<'_, 'p>) -> Result<b
         return Err(base::Error::internal("a common table expression is read before it is defined"));
     };
     let mut made = false;
-    // What it changes is not counted among what the statement changes.
+    // Changes made by the common table expression do not count as the statement's own affected rows.
     let affected_rows = run.locals.affected_rows;
     let result = loop {
         match operator.next(run) {
@@ -89,11 +89,11 @@ fn make_row<'p>(cte: CteId, to_the_end: bool, run: &mut Run<'_, 'p>) -> Result<b
     Ok(made)
 }
 
-/// Runs those common table expressions to their end that change rows, as nobody reads on. The last comes first, as it may read those
-/// before it.
+/// Runs to their end the common table expressions that change rows, as nobody reads on. The last is run first, as it may read the
+/// earlier ones.
 ///
 /// # Errors
-/// Whatever they raise.
+/// Errors of running them.
 pub fn run_changes_of_ctes(run: &mut Run<'_, '_>) -> Result<()> {
     for number in (0..run.locals.ctes.len()).rev() {
         if run.locals.ctes[number].modifies {
@@ -185,7 +185,7 @@ pub struct With<'p> {
     ctes: &'p [Cte],
     input: BoxOperator<'p>,
     has_run_changes: bool,
-    /// What reads outer values is made anew.
+    /// Common table expressions that read outer values must be computed anew.
     was_rescanned: bool,
 }
 
@@ -210,7 +210,7 @@ impl<'p> Operator<'p> for With<'p> {
         if self.input.next(run)? {
             return Ok(true);
         }
-        // What changes rows runs to its end even if nobody reads it.
+        // A common table expression that changes rows runs to its end even if nobody reads it.
         if !self.has_run_changes {
             self.has_run_changes = true;
             // The last comes first, as it may read those before it.

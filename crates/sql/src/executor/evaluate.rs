@@ -16,7 +16,7 @@ use super::{Run, check_depth, subquery};
 /// Values of a call's arguments; most calls have one or two.
 pub(super) type Arguments = SmallVec<[Value; 4]>;
 
-/// Who evaluates expressions: an execution, or a thread that helps one.
+/// An evaluator of expressions: an execution, or a thread that helps one.
 pub trait Evaluator<'a, 'p: 'a>: EvalContext + Sized {
     /// `$1`, `$2`, ...
     fn parameters(&self) -> &'a [Value];
@@ -49,7 +49,7 @@ impl<'a, 'p> Evaluator<'a, 'p> for Run<'a, 'p> {
 /// The value of `expr` for `row`.
 ///
 /// # Errors
-/// Whatever its functions raise, with the place in the statement where it is known.
+/// Errors of the functions called, with the position in the statement where it is known.
 pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value], run: &mut E) -> Result<Value> {
     match &expr.kind {
         ExprKind::Constant(value) => Ok(value.clone()),
@@ -460,7 +460,7 @@ fn session_value(value: SessionValue, sql_type: SqlType, run: &mut Run<'_, '_>) 
 /// Calls a function for its one value, outside of an expression.
 ///
 /// # Errors
-/// Whatever the function raises.
+/// Errors of the function.
 pub(super) fn call_for_value(
     function: &FunctionTarget,
     types: &CallTypes,

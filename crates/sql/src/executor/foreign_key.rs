@@ -1,9 +1,9 @@
 //! Foreign keys.
 //!
-//! A changed row queues a check, made at the end of its statement, or of the transaction if the constraint is
-//! deferred. Checks and actions are SQL statements of their own, planned once and kept like any other: a new
-//! reference looks for its row `FOR KEY SHARE`, so that the row stays until this transaction has ended; what
-//! happens to the references of a row that goes is a SELECT, DELETE or UPDATE on the table that holds them.
+//! A changed row queues a check. The check is made at the end of its statement, or of the transaction if the constraint is
+//! deferred. Checks and actions are SQL statements of their own, which are planned once and kept like any other. The check of a new
+//! reference selects the referenced row `FOR KEY SHARE`, so that the row stays until this transaction has ended. When a referenced
+//! row is deleted or its key changes, a SELECT, DELETE or UPDATE on the referencing table checks or changes the rows that refer to it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -266,8 +266,8 @@ impl ForeignKeys {
         }
         for key in &self.outgoing {
             let referring = pick(new, &key.columns);
-            // A check that waits for the old version finds it replaced: the new one needs a check whatever it refers to. A key that MATCH FULL
-            // does not want may have been let in by NOT VALID.
+            // A pending check of the old version would find it replaced and check nothing. So the new version needs a check of its own,
+            // even if it has the same reference. NOT VALID may have let in a key that MATCH FULL refuses.
             let may_be_mixed = key.matching == ForeignKeyMatch::Full && referring.iter().any(Value::is_null);
             if is_own || may_be_mixed || !is_same(&pick(old, &key.columns), &referring) {
                 queue_reference(key, referring, row, run);
@@ -364,7 +364,7 @@ pub enum Due {
 /// Makes the checks that are due.
 ///
 /// # Errors
-/// 23503, and whatever the actions raise.
+/// 23503, and errors of the actions.
 pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Client) -> Result<()> {
     let first = match due {
         Due::Statement(first) => first,
@@ -445,18 +445,18 @@ fn run_all(state: &SessionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> 
         }
         for check in ready {
             sync::yield_point()?;
-            // What actions change queues checks of its own; they are made in the next round.
+            // Rows changed by an action queue further checks, which are made in the next round.
             make(&check, first, run)?;
         }
     }
 }
 
-/// What a check sees.
+/// The rows visible to a check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sight {
-    /// What a statement of the transaction would.
+    /// Those that a statement of the transaction would see.
     Statement,
-    /// All that is committed by now at every isolation level: a reference that the transaction's snapshot doesn't see must not be
+    /// All rows committed by now, at every isolation level: a reference that the transaction's snapshot doesn't see must not be
     /// left behind.
     Latest,
 }
@@ -673,7 +673,7 @@ fn refuse_references(key: &ForeignKey, old: &[Value], run: &mut Run<'_, '_>) -> 
     ))
 }
 
-/// `Key (a, b)=(1, 2)`, or `Key` for whoever may not read the columns.
+/// `Key (a, b)=(1, 2)`, or `Key` if the acting role may not read the columns.
 fn describe(table: &TableDef, columns: &[usize], values: &[Value], run: &Run<'_, '_>) -> String {
     if let Some(readable) = run.state.readable_columns(table.oid)
         && !columns.iter().all(|column| readable.contains(column))
@@ -733,7 +733,8 @@ fn update_references(
     execute(key, &text, values, &types, run)
 }
 
-/// Runs an action. What is told and raised meanwhile has it in its context, where clients may look for PostgreSQL's words.
+/// Runs an action. Notices and errors raised meanwhile name the action's statement in their context. The words are PostgreSQL's,
+/// as clients may look for them.
 fn execute(key: &ForeignKey, text: &str, values: Vec<Value>, types: &[SqlType], run: &mut Run<'_, '_>) -> Result<()> {
     let state = run.state;
     state.calls.borrow_mut().push(CallPlace::of_server(&Arc::from(text)));
@@ -743,16 +744,16 @@ fn execute(key: &ForeignKey, text: &str, values: Vec<Value>, types: &[SqlType], 
     result.map_err(|error| error.context(format!("SQL statement \"{text}\"")))
 }
 
-/// What is done with each row of a statement.
+/// A function called with each row of a statement.
 type OnRow<'f> = dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<ControlFlow<()>> + 'f;
 
-/// Who owns a table by now.
+/// The table's present owner.
 fn owner_of(table: &TableDef, run: &Run<'_, '_>) -> Oid {
     run.catalog.catalog().table(table.oid).map_or(table.owner, |table| table.owner)
 }
 
-/// Runs a statement as the owner of the table that it reads or changes: whoever changes a row need not be allowed to look
-/// at the rows it refers to, or is referred to by, and triggers and expressions of that table must not use his rights.
+/// Runs a statement as the owner of the table that it reads or changes. A role that changes a row need not be allowed to read the
+/// rows that the row refers to, or that refer to it. Triggers and expressions of that table must not use that role's rights.
 fn run_text(
     text: &str,
     values: Vec<Value>,
@@ -779,7 +780,7 @@ fn table_name(table: &TableDef, catalog: &CatalogView) -> String {
     format!("{}.{}", quote_identifier(&catalog.schema_name(table.schema)), quote_identifier(&table.name))
 }
 
-/// An identifier as the statements of actions have it: quoted, whatever it is.
+/// An identifier as the statements of actions have it: always quoted.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

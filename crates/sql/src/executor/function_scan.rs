@@ -352,8 +352,8 @@ impl<'p> Operator<'p> for VirtualRows<'p> {
                 equal.push((*column as usize, evaluate(expr, &[], run)?));
             }
             let rows = crate::catalogs::rows(run, &self.node.table, &equal);
-            // What these tables say does not come from a visibility check on rows: it counts as seen now (rule R3), and not
-            // sooner, since they may tell of a commit that came while they were made.
+            // The contents of these tables do not come from a visibility check on rows. They count as seen now (rule R3), and not sooner,
+            // since they may show a commit that happened while they were computed.
             run.engine().observe_horizon();
             self.rows = Some(rows?.into_iter());
         }

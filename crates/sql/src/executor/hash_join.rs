@@ -319,7 +319,7 @@ impl<'p> HashJoinRows<'p> {
             let has_keys = keys_into(&self.node.left_keys, row, &mut self.probe, run)?;
             let equality = self.equality.as_ref().expect("made before the first table");
             let hash = if has_keys { equality.hash(&self.probe) } else { 0 };
-            // Who has no partner may still be a row of the result.
+            // In these joins a left row without a partner may still be a row of the result.
             let is_wanted = matches!(self.node.kind, JoinKind::Left | JoinKind::Full | JoinKind::Anti);
             if is_wanted || (has_keys && bits.may_have(hash)) {
                 parts.push(if has_keys { parts.part_of(hash) } else { 0 }, row, run)?;

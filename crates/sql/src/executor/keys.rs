@@ -91,7 +91,7 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
         let index = &table.indexes[index_position].def;
         let Some(values) = if_readable(self.values(table, row))? else { return Ok(None) };
         let mut run = self.run.borrow_mut();
-        // Told only to whoever may read all of it.
+        // The key is told only to roles that may read all its columns.
         if let Some(readable) = run.state.readable_columns(table.def.oid)
             && !index.keys.iter().all(|part| part.column.is_some_and(|column| readable.contains(&column)))
         {

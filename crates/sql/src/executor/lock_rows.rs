@@ -15,7 +15,7 @@ use super::recheck::{Newest, Recheck};
 use super::{BoxOperator, Operator, Run};
 use crate::session::read_only_transaction;
 
-/// What PostgreSQL says of a lock that can't be had: by the table's name, and a deleted row is an updated one.
+/// Rewords an error of locking a row as PostgreSQL does: NOWAIT's names the table, and a deleted row is reported as updated.
 #[cold]
 fn in_words_of_locking(error: Error, table: &Table, wait: WaitPolicy) -> Error {
     match error.sqlstate() {
@@ -103,7 +103,7 @@ impl<'p> LockRowsRows<'p> {
             let isolation = run.engine().isolation();
             match outcome {
                 Modify::Done { .. } => return Ok(true),
-                // What the same command or a later one of the transaction has changed is not given out a second time.
+                // A row that the same command or a later one of the transaction has changed is not returned a second time.
                 Modify::SelfModified { .. } | Modify::Skipped => return Ok(false),
                 Modify::Deleted { .. } if isolation == Isolation::ReadCommitted => return Ok(false),
                 Modify::Deleted { .. } => return Err(concurrent_change("update")),

@@ -1,4 +1,4 @@
-//! What the nodes of a running plan do, counted and timed for EXPLAIN ANALYZE.
+//! Counts and times of the nodes of a running plan, for EXPLAIN ANALYZE.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use types::Value;
 
 use super::{BoxOperator, Operator, Run};
 
-/// What one node did, over all its loops.
+/// The measurements of one node over all its loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
     /// How often it was run.
@@ -25,13 +25,13 @@ pub struct Measured {
     pub first: Duration,
     /// Time in all, what is below it included.
     pub total: Duration,
-    /// What it kept, if it kept rows.
+    /// The room that its kept rows took, if it keeps rows.
     pub effort: Option<Effort>,
     /// Pages used, what is below it included; counted if that was asked for.
     pub pages: PageUse,
 }
 
-/// What a node that keeps rows did with them.
+/// The room and the method of a node that keeps rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effort {
     /// A sort.
@@ -68,7 +68,7 @@ pub(super) fn kilobytes(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(1024).max(1)
 }
 
-/// What the nodes of a plan did.
+/// The measurements of a plan's nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
     /// A leaf.
@@ -87,7 +87,7 @@ impl Measurements {
         self.pages.is_some()
     }
 
-    /// What a node did; nothing if it never ran.
+    /// The measurements of a node; `None` if it never ran.
     pub fn of(&self, plan: &Plan) -> Option<Measured> {
         self.nodes.lock().get(&key(plan)).copied()
     }
@@ -118,7 +118,7 @@ impl<'p> Operator<'p> for Measuring<'p> {
         let started = Instant::now();
         let found = self.operator.next(run)?;
         let took = started.elapsed();
-        // What is below it has taken its own back.
+        // The nodes below have already subtracted the rows that they removed.
         let removed = run.locals.removed_rows - removed_before;
         run.locals.removed_rows = removed_before;
         let mut all = self.measurements.nodes.lock();

@@ -30,7 +30,7 @@ pub struct MergeJoinRows<'p> {
     group: Group,
 }
 
-/// What is to be done next.
+/// The next step of the join.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// Read a left row.

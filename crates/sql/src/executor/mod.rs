@@ -1,9 +1,9 @@
 //! The executor: runs plans, one row at a time, with PostgreSQL's semantics.
 //!
 //! Each [`Plan`] node becomes an [`Operator`]; [`build`] makes the tree, [`Operator::next`] pulls rows through
-//! it. Operators borrow their plan, so a prepared statement's plan is shared and never copied. What belongs to
-//! one execution and is reached from several operators (outer values, subqueries, common table expressions)
-//! lives in [`Locals`]; what belongs to the session is reached through [`Run`].
+//! it. Operators borrow their plan, so a prepared statement's plan is shared and never copied. [`Locals`] holds the state of one
+//! execution that several operators use (outer values, subqueries, common table expressions). Operators reach the state of the
+//! session through [`Run`].
 
 mod accumulator;
 mod aggregate;
@@ -87,7 +87,7 @@ pub trait Operator<'p>: Send {
     }
     /// Only so many rows are going to be asked for; a sort that knows it keeps no others.
     fn set_bound(&mut self, _rows: u64) {}
-    /// What it kept, if it keeps rows: for EXPLAIN ANALYZE.
+    /// The room that its kept rows took, if it keeps rows: for EXPLAIN ANALYZE.
     fn effort(&self) -> Option<Effort> {
         None
     }
@@ -96,7 +96,7 @@ pub trait Operator<'p>: Send {
 /// A node of any kind.
 pub type BoxOperator<'p> = Box<dyn Operator<'p> + 'p>;
 
-/// What one execution of a statement keeps besides its operators.
+/// The state of one execution of a statement outside of its operators.
 pub struct Locals<'p> {
     /// The relations that the statement uses.
     relations: Option<&'p Arc<[(Oid, LockMode)]>>,
@@ -114,13 +114,13 @@ pub struct Locals<'p> {
     kept_rows: Vec<Option<KeptRow>>,
     /// Rows inserted, updated or deleted by the statement's topmost node.
     pub affected_rows: u64,
-    /// What each node does is counted here, for EXPLAIN ANALYZE.
+    /// Counts and times of each node, for EXPLAIN ANALYZE.
     pub measurements: Option<Measurements>,
     /// A materialized view without data that the statement reads.
     unpopulated: Option<&'p str>,
 }
 
-/// What a scan gives while a re-check runs.
+/// The rows that a scan returns while a re-check runs.
 #[derive(Clone, Default)]
 enum Replacement {
     /// Its own rows.
@@ -213,7 +213,7 @@ pub struct Run<'a, 'p> {
     pub client: &'a mut dyn Client,
     /// `$1`, `$2`, ...
     pub parameters: &'a [Value],
-    /// What the execution keeps.
+    /// The state of the execution.
     pub locals: &'a mut Locals<'p>,
     /// The catalog as the statement sees it.
     pub catalog: CatalogView,
@@ -283,7 +283,7 @@ impl<'a, 'p> Run<'a, 'p> {
         check_depth()
     }
 
-    /// Runs the body of a function that users made. What it does finds the relations of this statement in use.
+    /// Runs the body of a user-defined function. Statements of the body find the relations of this statement in use.
     pub fn in_function<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.state.has_run_functions.set(true);
         let Some(relations) = self.locals.relations.filter(|relations| !relations.is_empty()) else {

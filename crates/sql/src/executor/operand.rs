@@ -1,6 +1,6 @@
-//! Short ways through the expressions that most rows meet: operands are borrowed where they lie, and comparisons and
-//! arithmetic of the common types are done in place. Whatever is out of the ordinary (NULL where it matters,
-//! overflow, other types) is left to the operators' own functions.
+//! Fast paths for the expressions that most rows meet: operands are borrowed in place, and comparisons and
+//! arithmetic of the common types are done here. The operators' own functions handle the rest (NULL where it matters,
+//! overflow, other types).
 
 use std::cmp::Ordering;
 use std::ops::Deref;

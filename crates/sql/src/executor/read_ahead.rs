@@ -42,7 +42,7 @@ pub(super) struct ReadAhead {
     given: usize,
 }
 
-/// What helpers know of a scan.
+/// The state of a scan that helpers share.
 struct Work {
     scan: SharedScan,
     /// Reads the slots that the filter looks at, or all.
@@ -93,7 +93,7 @@ enum Outcome {
     Alone(Range<u32>),
 }
 
-/// What the session is to go on with.
+/// The session's next step.
 pub(super) enum Next {
     /// Rows, which [`ReadAhead::advance`] gives.
     Rows,
@@ -110,7 +110,7 @@ struct Batch {
     rows: usize,
     /// Those that the filter took out.
     removed_rows: u64,
-    /// What happened at the row after them.
+    /// The error at the row after them, if there was one.
     error: Option<Error>,
     used: PageUse,
 }
@@ -216,10 +216,10 @@ impl ReadAhead {
         &self.batch.values[(self.given - 1) * width..self.given * width]
     }
 
-    /// What comes after the rows that were given.
+    /// The step after the rows that were given.
     ///
     /// # Errors
-    /// What reading and the filter raise; 57014 and its kin when the session is interrupted.
+    /// Errors of reading and of the filter; 57014 and its kin when the session is interrupted.
     pub(super) fn go_on(&mut self, run: &Run<'_, '_>) -> Result<Next> {
         let work = Arc::clone(&self.work);
         let mut spent = std::mem::take(&mut self.batch);
@@ -276,8 +276,8 @@ impl ReadAhead {
 }
 
 impl Drop for ReadAhead {
-    /// What the statement holds for the scan is given up after this: nobody may be reading then. A helper looks at every row
-    /// whether it is still wanted.
+    /// After this the statement releases the scan's resources, so no helper may be reading then. A helper checks at every row
+    /// whether the scan is still wanted.
     fn drop(&mut self) {
         self.work.is_cancelled.store(true, Ordering::Relaxed);
         let mut state = self.work.state.lock();
@@ -315,7 +315,8 @@ impl Work {
         Some((state.first + state.pieces.len() - 1, start..end, state.spare.pop().unwrap_or_default()))
     }
 
-    /// The rows of some blocks that pass the filter. `session`: whoever reads is this one, and lets its thread's others run.
+    /// The rows of some blocks that pass the filter. `session` is the reader, or `None` if a helper reads. A session that reads lets its
+    /// thread's other sessions run.
     fn read(&self, blocks: Range<u32>, mut batch: Batch, session: Option<&SessionState>) -> Result<Outcome> {
         let Batch { values, rows, removed_rows, used, .. } = &mut batch;
         (*rows, *removed_rows, *used) = (0, 0, PageUse::default());
@@ -393,7 +394,7 @@ impl Shareable for Work {
     }
 }
 
-/// What evaluates a filter on any thread.
+/// An evaluator of filters for any thread.
 struct Helper<'a> {
     work: &'a Work,
     /// The session, if that is who reads.

@@ -31,7 +31,7 @@ pub struct Newest {
     pub bytes: RowBytes,
 }
 
-/// What the second look found.
+/// The result of a re-check.
 pub enum Rechecked {
     /// The version at this place qualifies; the input row holds its values.
     Qualifies(Tid),

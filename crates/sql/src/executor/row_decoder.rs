@@ -1,4 +1,4 @@
-//! What turns stored rows into values.
+//! Decoders of stored rows into values.
 
 use std::cell::OnceCell;
 

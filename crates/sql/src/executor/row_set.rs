@@ -230,12 +230,12 @@ impl<T> RowMap<T> {
         index
     }
 
-    /// What belongs to the row with this number.
+    /// The entry of the row with this number.
     pub fn entry_at(&mut self, index: usize) -> &mut T {
         &mut self.entries[index]
     }
 
-    /// What belongs to `row`; `make` makes it if the row is new.
+    /// The entry of `row`; `make` makes it if the row is new.
     pub fn entry(&mut self, row: &[Value], equality: &RowEquality, make: impl FnOnce() -> T) -> &mut T {
         let hash = equality.hash(row);
         let index = match self.find(row, hash, equality) {

@@ -101,7 +101,7 @@ impl<'p> Operator<'p> for ValuesRows<'p> {
     }
 }
 
-/// What all scans of one table share: the open table, the decoder and the row.
+/// State that all scans of a table have in common: the open table, the decoder and the row.
 pub(super) struct ScanBase<'p> {
     scan: ScanId,
     def: &'p Arc<TableDef>,
@@ -132,7 +132,7 @@ fn divide_columns(filter: &Expr, columns: &[ScanColumn]) -> (Vec<(usize, ScanCol
     columns.iter().copied().enumerate().partition(|(slot, _)| looked_at[*slot])
 }
 
-/// What reads the columns that `filter` looks at, or all without one, and what reads the others.
+/// The decoder of the columns that `filter` looks at (of all columns without a filter), and the decoder of the others.
 fn decoders(
     table: &TableDef,
     columns: &[ScanColumn],
@@ -221,7 +221,7 @@ impl<'p> ScanBase<'p> {
 pub struct SeqScanRows<'p> {
     base: ScanBase<'p>,
     cursor: Option<TableScan>,
-    /// What of the table comes after the cursor's blocks, to be read with helpers.
+    /// The part of the table after the cursor's blocks, to be read with helpers.
     rest: Option<(SharedScan, usize)>,
     ahead: Option<ReadAhead>,
     /// Whether helpers have applied the filter.
@@ -240,7 +240,7 @@ impl<'p> SeqScanRows<'p> {
     fn begin(&mut self, run: &mut Run<'_, 'p>) -> Result<()> {
         let table = self.base.open(run)?;
         let mut cursor = run.engine().scan(&table)?;
-        // Whoever changes the rows wants their bytes.
+        // A statement that changes the rows needs their stored bytes, which helpers do not keep.
         if run.locals.kept_row(self.base.scan).is_none() {
             self.rest = read_ahead::divide(&mut cursor, run);
         }

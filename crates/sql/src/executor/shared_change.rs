@@ -1,4 +1,4 @@
-//! What a statement's changes of a table share with those that foreign keys' actions make on its behalf.
+//! State that a statement's changes of a table share with those that foreign keys' actions make on its behalf.
 //!
 //! Actions are part of the statement whose end they are run at, and so are all the parts of a statement with a WITH that changes
 //! rows. However many of them change a table in one way, its

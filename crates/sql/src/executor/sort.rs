@@ -1,9 +1,9 @@
 //! ORDER BY.
 //!
-//! Rows are kept one behind the other; what is sorted are 24 bytes for each of them: the beginning of its keys as one
-//! number, and its place. Only where those beginnings are equal, and may hide a difference, are the keys themselves looked
-//! at. What doesn't fit into `work_mem` becomes sorted runs in temporary files, which are merged. Where only the first
-//! rows are wanted, the others are dropped on the way.
+//! Rows are kept one behind the other. The sort moves entries of 24 bytes, one for each row: the beginning of its keys as one
+//! number, and its place. The keys themselves are compared only where those beginnings are equal and may hide a difference.
+//! Rows beyond `work_mem` become sorted runs in temporary files, which are merged. Where only the first rows are wanted, the
+//! others are dropped on the way.
 
 use std::cmp::Ordering;
 
@@ -83,7 +83,7 @@ pub(super) struct Entry {
     index: u32,
 }
 
-/// What is known of the order of one sort.
+/// The comparison of rows in one sort.
 struct Comparison {
     order: RowOrder,
     packer: Packer,
@@ -347,7 +347,7 @@ impl RowSorter {
         self.rows.push(row);
     }
 
-    /// What its rows take in memory.
+    /// The memory that its rows take.
     pub fn bytes(&self) -> usize {
         self.rows.bytes() + self.entries.len() * size_of::<Entry>()
     }

@@ -37,7 +37,7 @@ pub(crate) fn work_memory_bytes(state: &SessionState) -> usize {
     state.settings.borrow().get(Id::WorkMem).as_integer().unwrap_or(4096).max(64) as usize * 1024
 }
 
-/// What a hash table may take: twice `work_mem`, as PostgreSQL's default has it.
+/// The memory that a hash table may take: twice `work_mem`, as with PostgreSQL's default.
 pub(super) fn hash_memory_bytes(run: &Run<'_, '_>) -> usize {
     sort_memory_bytes(run).saturating_mul(2)
 }
@@ -132,7 +132,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// What was written, to be read.
+    /// Ends writing; the written rows, to be read.
     pub fn finish(mut self) -> Result<SpilledRows> {
         self.flush()?;
         self.buffer = Vec::new();

@@ -18,7 +18,7 @@ use super::shared_change::{Captured, EndMark, SharedChange};
 use crate::plpgsql::{TriggerCall, call_trigger};
 use crate::session::SessionState;
 
-/// What triggers need to be kept of a statement's changes, by event; `None` where none wants anything.
+/// The changes of a statement that its triggers need, by event; `None` for an event that no trigger needs.
 #[derive(Default)]
 pub struct Captures {
     insert: Option<Arc<SharedChange>>,
@@ -65,7 +65,7 @@ impl std::ops::Deref for Firing<'_> {
 }
 
 impl Firing<'_> {
-    /// What is to be kept of the changes of the statement that runs as `command`. A foreign key's action is part of the statement
+    /// The changes to keep for the statement that runs as `command`. A foreign key's action is part of the statement
     /// whose checks are numbered from `statement` on.
     pub fn captures(&self, state: &SessionState, statement: Option<u64>, command: CommandId) -> Captures {
         let shared = |event: Event| {
@@ -170,7 +170,7 @@ impl Firing<'_> {
     /// Calls the statement's BEFORE triggers.
     ///
     /// # Errors
-    /// What they raise.
+    /// Errors of the triggers and of their conditions.
     pub fn before_statement(
         &self,
         event: Event,
@@ -192,7 +192,7 @@ impl Firing<'_> {
     /// Queues the statement's AFTER triggers.
     ///
     /// # Errors
-    /// What their conditions raise.
+    /// Errors of the triggers' conditions.
     pub fn after_statement(
         &self,
         event: Event,
@@ -209,7 +209,7 @@ impl Firing<'_> {
     /// Calls a row's BEFORE triggers: the row as they leave it; none if it is to be left alone.
     ///
     /// # Errors
-    /// What they raise.
+    /// Errors of the triggers and of their conditions.
     pub fn before_row(
         &self,
         event: Event,
@@ -224,7 +224,7 @@ impl Firing<'_> {
     /// Calls the INSTEAD OF triggers for a view's row: as [`TableTriggers::before_row`].
     ///
     /// # Errors
-    /// What they raise.
+    /// Errors of the triggers and of their conditions.
     pub fn instead_of_row(
         &self,
         event: Event,
@@ -267,7 +267,7 @@ impl Firing<'_> {
     /// Queues a row's AFTER triggers.
     ///
     /// # Errors
-    /// What their conditions raise.
+    /// Errors of the triggers' conditions.
     pub fn after_row(
         &self,
         event: Event,

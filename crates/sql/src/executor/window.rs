@@ -65,7 +65,7 @@ impl<'p> Partition<'p> {
     }
 }
 
-/// What a call remembers from row to row of a partition.
+/// The state of a call from row to row of a partition.
 struct CallState<'p> {
     call: &'p WindowCall,
     offsets: Offsets,

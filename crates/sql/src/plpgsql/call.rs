@@ -13,7 +13,7 @@ use crate::executor::{Due, Locals, Run, evaluate, run_pending_checks};
 /// Runs a CALL.
 ///
 /// # Errors
-/// What the procedure raises; 42601 for an output that no variable stands for.
+/// Errors of the procedure; 42601 for an output parameter whose argument is no variable.
 pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
     let parsed = syntax::parser::parse(&call.text, run.state.parse_options())?;
     let Some(Statement::Call(written)) = parsed.first().map(|parsed| &parsed.statement) else {
@@ -136,7 +136,7 @@ fn variable_named(parts: &[Name], call: &Expression, frame: &Frame<'_>) -> (Opti
     }
 }
 
-/// What stands for an argument, with or without a name.
+/// The value of an argument, which may be written with a name.
 fn value_of(written: &syntax::tree::Expr) -> &ExprKind {
     match &written.kind {
         ExprKind::NamedArgument { value, .. } => &value.kind,

@@ -190,7 +190,7 @@ fn quote_body(body: &str) -> String {
     format!("{tag}{body}{tag}")
 }
 
-/// What a variable of this type is.
+/// The kind of a variable of this type.
 pub fn kind_of(sql_type: SqlType, catalog: &CatalogView) -> VariableKind {
     if sql_type.oid == oids::RECORD {
         return VariableKind::Record(None);

@@ -1,7 +1,7 @@
 //! Cursors in functions.
 //!
-//! OPEN makes a cursor of the session, which is there for whoever knows its name until the transaction ends. A loop over a query has one
-//! of its own, and asks it for rows as it needs them.
+//! OPEN makes a cursor of the session. All code that knows its name can use it until the transaction ends. A loop over a query has a
+//! cursor of its own, and asks it for rows as it needs them.
 
 use std::sync::Arc;
 

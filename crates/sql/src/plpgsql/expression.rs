@@ -194,7 +194,7 @@ fn plan_for_values(
     Ok(ExpressionPlan { custom_plans: generic.custom_plans, ..plan })
 }
 
-/// A plan once it has its locks: whoever held the tables may have changed them.
+/// A plan once it has its locks. It is made anew if transactions that held locks on the tables have changed them.
 fn locked(
     mut plan: ExpressionPlan,
     expression: &Expression,
@@ -246,7 +246,7 @@ fn plan_tree(
     let known = expression.plan.lock().clone().map(|plan| plan.planned);
     let earlier = known.as_ref().and_then(|planned| planned.meaning_now(run.state));
     let planned = environment.meaning_as(earlier).planned(&expression.text, tree, Parameters::fixed(types));
-    // It was met before whatever else is wrong.
+    // This error comes first: binding met it before any other error.
     if let Some(missing) = names.missing.take() {
         return Err(missing);
     }
@@ -256,7 +256,7 @@ fn plan_tree(
     Ok(ExpressionPlan { planned, fields, spread, rows, trigger, custom_plans: Arc::default() })
 }
 
-/// What statements are planned in. One before it may have changed the catalog.
+/// The environment for planning a statement. It is made anew each time, as an earlier statement may have changed the catalog.
 pub(super) fn environment<'e>(frame: &'e Frame<'_>, state: &'e SessionState, is_cursor: bool) -> Environment<'e> {
     let environment = Environment::new(state, &state.catalog());
     environment.with_transition_tables(transition_tables(frame)).with_row_places(is_cursor)
@@ -291,7 +291,7 @@ pub fn within(error: Error, expression: &Expression) -> Error {
     in_text(error, what, text)
 }
 
-/// What an expression is called in contexts, and its text there.
+/// The words for an expression in error contexts, and its text there.
 fn described(expression: &Expression) -> (&'static str, &Arc<str>) {
     match &expression.assignment {
         Some(text) => ("PL/pgSQL assignment", text),
@@ -415,7 +415,7 @@ pub fn is_query(expression: &Expression) -> bool {
 /// The value of an expression, and its type.
 ///
 /// # Errors
-/// What it raises; 42601 if it does not give one column, 21000 if it gives several rows.
+/// Errors of the expression; 42601 if it does not give one column, 21000 if it gives several rows.
 pub fn evaluate(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Value, SqlType)> {
     let mut plan = plan(expression, frame, run)?;
     let is_on_the_spot = |plan: &ExpressionPlan| -> Result<bool> {
@@ -492,7 +492,7 @@ fn may_tell(expr: &plan::Expr) -> bool {
     })
 }
 
-/// What is done with each row of a statement.
+/// A function called with each row of a statement.
 pub type OnRow<'f> = dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<ControlFlow<()>> + 'f;
 
 fn run_plan(plan: &ExpressionPlan, frame: &Frame<'_>, run: &mut Run<'_, '_>, on_row: &mut OnRow<'_>) -> Result<u64> {
@@ -513,10 +513,11 @@ fn run_plan(plan: &ExpressionPlan, frame: &Frame<'_>, run: &mut Run<'_, '_>, on_
     result
 }
 
-/// Runs a statement, giving its rows to `on_row`; what its columns are is told first. The number of rows.
+/// Runs a statement and passes its rows to `on_row`. Before that, `on_plan` is given the plan, which describes the columns. The
+/// number of rows.
 ///
 /// # Errors
-/// What it raises.
+/// Errors of the statement.
 pub fn run_statement(
     expression: &Expression,
     frame: &Frame<'_>,
@@ -663,9 +664,9 @@ pub(super) fn run_utility(
     let state = run.state;
     let output = crate::commands::run_nested(state, utility, planned, text, parameters, None, &mut *run.client)?;
     run.relieve()?;
-    // What it made is there for the statements behind it.
+    // Later statements see the objects that it made.
     run.catalog = state.catalog();
-    // What a cursor was moved by is nobody's count.
+    // The count in the tag of FETCH or MOVE is not used: only rows given below count.
     let mut count = if matches!(utility, Statement::Fetch(_)) { 0 } else { count_in(&output.tag) };
     let mut rows = output.rows.unwrap_or_default();
     rows.flush()?;

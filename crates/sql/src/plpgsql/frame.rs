@@ -17,7 +17,7 @@ pub struct Frame<'f> {
     pub function: &'f Function,
     /// The values of its variables; NULL for those that only stand for others.
     pub values: Vec<Value>,
-    /// What NEW and OLD look like in a trigger of a table's rows, and where they are.
+    /// The shape and the variables of NEW and OLD, in a trigger of a table's rows.
     pub trigger_rows: Option<(Arc<RecordShape>, [usize; 2])>,
     /// The tables that a trigger's function can read besides those of the catalog, and the trigger.
     pub transition_tables: Option<(Oid, Arc<[Arc<VirtualTable>]>)>,
@@ -37,7 +37,7 @@ pub struct Frame<'f> {
     pub may_end_transaction: bool,
     /// Where the call is, for error contexts.
     pub line: u32,
-    /// What it does there.
+    /// The activity at that line, for error contexts.
     pub activity: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// What a variable, or a record's field, holds now, and its type.
+    /// The present value of a variable or a record's field, and its type.
     ///
     /// # Errors
     /// Those of [`Frame::field`].
@@ -431,7 +431,7 @@ pub fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<
 /// Casts as an assignment does; through text where there is no other way, as PL/pgSQL always has.
 ///
 /// # Errors
-/// What the cast raises.
+/// Errors of the cast.
 pub fn cast(value: Value, source: SqlType, target: SqlType, run: &mut Run<'_, '_>) -> Result<Value> {
     if source == target {
         return Ok(value);

@@ -21,19 +21,19 @@ use super::tree::{Block, Expression, RowSource, Statement, StatementKind, Variab
 use crate::executor::{RowStore, Run, sort_memory_bytes};
 use crate::session::Planned;
 
-/// What becomes of the statements behind one.
+/// How the function goes on after a statement.
 pub enum Flow {
-    /// They run.
+    /// The next statement runs.
     Next,
     /// The loop or block of this label (or the innermost loop) ends.
     Exit(Option<String>),
-    /// Its next round begins.
+    /// The next round of the loop of this label (or of the innermost loop) begins.
     Continue(Option<String>),
     /// The function returns.
     Return(Value, SqlType),
 }
 
-/// What a statement is called in error contexts.
+/// The words for a statement in error contexts.
 fn activity(kind: &StatementKind) -> &'static str {
     match kind {
         StatementKind::Block(_) => "statement block",
@@ -78,7 +78,7 @@ fn is_do(text: &str) -> bool {
 /// Runs a block.
 ///
 /// # Errors
-/// What its statements raise and its handlers don't catch.
+/// Errors of its statements that its handlers do not catch.
 pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
     run.check_depth()?;
     for &place in &block.variables {
@@ -145,12 +145,12 @@ fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> R
             if handler.is_some() && error.sqlstate() == sqlstate::QUERY_CANCELED {
                 state.interrupt().clear_reported();
             }
-            // Nobody waits for what is undone, whoever catches the error.
+            // The block is undone even if no handler here catches the error, so that nobody waits for the locks of undone work.
             state.rollback_to(savepoint, mark)?;
             state.engine().release(savepoint)?;
             state.restore_checks(&checks);
             state.roll_back_settings();
-            // What was defined is gone, what was dropped is back.
+            // The savepoint's rollback has undone definitions and drops.
             super::transaction::refresh(run);
             let Some(handler) = handler else { return Err(mark_placed(error)) };
             if let Some((state_place, message_place)) = block.state_places {
@@ -233,7 +233,7 @@ fn holds(condition: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
     Ok(cast(value, sql_type, SqlType::BOOL, run)?.is_true())
 }
 
-/// What a round of a loop's body means for the loop: `None` goes on, `Some` ends it.
+/// How a loop goes on after a round of its body: `None` goes on, `Some` ends it.
 pub(super) fn after_round(flow: Flow, label: Option<&str>) -> Option<Flow> {
     match flow {
         Flow::Next => None,
@@ -579,7 +579,7 @@ fn is_variable(expression: &Expression) -> bool {
     syntax::parser::is_name(&expression.text) && expression.text.chars().all(is_word)
 }
 
-/// What RETURN names.
+/// The value of RETURN, and its type.
 fn returned(value: Option<&Expression>, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<(Value, SqlType)> {
     match value {
         Some(value) => evaluate(value, frame, run),
@@ -691,7 +691,7 @@ pub(super) fn columns_of(planned: &Planned) -> Columns {
     planned.statement.columns.iter().map(|column| (column.name.to_string(), column.sql_type)).collect()
 }
 
-/// What a statement gave: its plan, which those without a query don't have, and its rows.
+/// A statement's result: its plan, which statements without a query do not have, and its rows.
 pub(super) type Gathered = (Option<Arc<Planned>>, RowStore);
 
 /// RETURN QUERY: adds what a source gives to the rows of the function, and tells how many rows that were. Each of the statements of a text
@@ -753,7 +753,7 @@ pub(super) fn gather_rows<'a, 'p>(
     Ok((planned, rows))
 }
 
-/// What runs a statement for INTO.
+/// A function that runs a statement for INTO.
 type RunFor<'f> = dyn Fn(&Frame<'_>, &mut Run<'_, '_>, &mut dyn FnMut(&Arc<Planned>) -> Result<()>, &mut OnRow<'_>) -> Result<u64>
     + 'f;
 
@@ -824,7 +824,7 @@ pub(super) fn parameter_values(
     expressions.iter().map(|expression| evaluate(expression, frame, run)).collect()
 }
 
-/// What EXECUTE is to run.
+/// The text that EXECUTE runs, and its parameters.
 pub(super) fn dynamic(
     text: &Expression,
     parameters: &[Expression],

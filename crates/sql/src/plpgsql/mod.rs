@@ -57,7 +57,7 @@ impl Compiled {
 /// Calls a stored function for its one value.
 ///
 /// # Errors
-/// What it raises, with its place in the context; 2F005 if it ends without RETURN.
+/// Errors of the function, with the place in their context; 2F005 if it ends without RETURN.
 pub fn call(
     run: &mut Run<'_, '_>,
     function: &Arc<FunctionDef>,
@@ -191,7 +191,7 @@ fn with_settings<T>(
 /// DO.
 ///
 /// # Errors
-/// What the body raises.
+/// Errors of the body.
 pub fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
     let function = compile::compile_block(body, &run.catalog).map_err(|error| compiling(error, "inline_code_block"))?;
     for warning in &function.warnings {

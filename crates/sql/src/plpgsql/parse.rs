@@ -15,7 +15,7 @@ use super::tree::{Block, CursorQuery, Expression, Handler, Scope, Statement, Sta
 use super::types_of::Declared;
 use planner::binder::VariableConflict;
 
-/// What is known so far of the body that is read.
+/// The parser's state: the body that is read, and the variables and scopes found so far.
 pub struct Parser<'a> {
     pub(super) body: &'a str,
     tokens: Vec<(usize, usize)>,
@@ -30,7 +30,7 @@ pub struct Parser<'a> {
     pub(super) scope: usize,
     /// `#variable_conflict`, if it is written.
     pub conflict: Option<VariableConflict>,
-    /// What is to be told of the declarations.
+    /// Warnings about the declarations.
     pub warnings: Vec<base::Error>,
 }
 

@@ -16,7 +16,7 @@ use crate::executor::Run;
 /// RAISE.
 ///
 /// # Errors
-/// What it raises; 0Z002 where there is nothing to raise again.
+/// The error that RAISE raises; 0Z002 for a RAISE without parameters outside of a handler.
 pub fn run_raise(raise: &Raise, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
     if raise.condition.is_none() && raise.message.is_none() && raise.options.is_empty() {
         return Err(match &frame.handled {

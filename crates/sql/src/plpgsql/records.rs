@@ -3,16 +3,16 @@
 
 use syntax::parser::{is_name, tokens};
 
-/// What a type is that a declaration names.
+/// The kind of a type that a declaration names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
-    /// One that is built in.
+    /// A built-in type.
     BuiltIn,
     /// A composite type, a table's row type, or a domain over one.
     Row,
-    /// Another domain, or another type of somebody's that is not a row.
+    /// Another domain, or another user-defined type that is not a row.
     Scalar,
-    /// Another one, or none at all.
+    /// Another type, or no type at all.
     Other,
 }
 

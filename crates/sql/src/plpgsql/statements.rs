@@ -638,7 +638,7 @@ impl Parser<'_> {
                     ""
                 };
                 self.at = end;
-                // What is left keeps its place.
+                // The text behind INTO keeps its position.
                 let gap = match rest {
                     "" => 0,
                     _ => rest.as_ptr() as usize - (before.as_ptr() as usize + before.len()),

@@ -45,7 +45,7 @@ pub fn may_be_ended_below(frame: &Frame<'_>, run: &Run<'_, '_>) -> bool {
     frame.may_end_transaction && run.state.subtransactions.get() == 0
 }
 
-/// What a run keeps of its session, read anew: the transaction may have been ended by what was called.
+/// Reads again the session's state that a run keeps: a called procedure may have ended the transaction.
 pub fn refresh(run: &mut Run<'_, '_>) {
     let state = run.state;
     (run.catalog, run.format) = (state.catalog(), Arc::clone(&state.format()));

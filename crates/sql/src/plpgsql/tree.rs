@@ -18,7 +18,7 @@ pub struct Function {
     pub signature: Arc<str>,
     /// The variables, parameters first.
     pub variables: Vec<Variable>,
-    /// What names mean in which part of the body.
+    /// The meanings of names, by part of the body.
     pub scopes: Vec<Scope>,
     /// The meaning of a name that could also be a column's, if the body says it. Otherwise the setting does.
     pub conflict: Option<VariableConflict>,
@@ -57,7 +57,7 @@ impl Function {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: VariableKind,
     /// Where it was declared.
     pub line: u32,
@@ -167,7 +167,7 @@ pub struct RowType {
     pub domain: Option<SqlType>,
 }
 
-/// What a variable is.
+/// The kind of a variable.
 #[derive(Clone)]
 pub enum VariableKind {
     /// Of a type.
@@ -271,7 +271,7 @@ pub struct Block {
 pub struct Handler {
     /// Condition names, lower case; `others` among them.
     pub conditions: Vec<String>,
-    /// What is done.
+    /// The handler's statements.
     pub body: Vec<Statement>,
 }
 
@@ -279,11 +279,11 @@ pub struct Handler {
 pub struct Statement {
     /// The line in the body.
     pub line: u32,
-    /// What it does.
+    /// The statement itself.
     pub kind: StatementKind,
 }
 
-/// What a statement does.
+/// A statement by its kind.
 pub enum StatementKind {
     /// A block.
     Block(Block),
@@ -351,7 +351,7 @@ pub enum StatementKind {
     ForQuery {
         /// Its label.
         label: Option<String>,
-        /// What each row is put in.
+        /// The variable that each row is assigned to.
         target: usize,
         /// The rows.
         source: RowSource,
@@ -410,7 +410,7 @@ pub enum StatementKind {
         cursor: usize,
         /// Which row.
         fetched: Fetched,
-        /// What it is put in; nothing for MOVE.
+        /// The variable that the row is assigned to; `None` for MOVE.
         into: Option<usize>,
     },
     /// CLOSE.
@@ -440,9 +440,9 @@ pub enum StatementKind {
     Raise(Raise),
     /// ASSERT.
     Assert {
-        /// What must hold.
+        /// The condition that must hold.
         condition: Expression,
-        /// What is said if not.
+        /// The message if it does not hold.
         message: Option<Expression>,
     },
     /// An SQL statement.
@@ -511,7 +511,7 @@ pub struct Raise {
     pub condition: Option<String>,
     /// The format; `%` stands for a parameter.
     pub message: Option<String>,
-    /// What the `%` stand for.
+    /// The values for each `%`.
     pub parameters: Vec<Expression>,
     /// USING: option number and value.
     pub options: Vec<(i64, Expression)>,

@@ -15,7 +15,7 @@ use super::parse::Parser;
 use super::tree::VariableKind;
 use crate::executor::{Captured, Run};
 
-/// What a trigger function is told.
+/// The values passed to a trigger function.
 pub struct TriggerCall<'a> {
     /// The trigger's name.
     pub name: &'a str,
@@ -74,7 +74,7 @@ pub fn declare(parser: &mut Parser<'_>) {
 /// Calls a trigger function; the row it returns. Its SECURITY DEFINER and SET clauses count, as they do for any call.
 ///
 /// # Errors
-/// What it raises; 2F005 if it ends without RETURN, 42804 for something that is no row.
+/// Errors of the function; 2F005 if it ends without RETURN, 42804 for a returned value that is no row.
 pub fn call_trigger(
     run: &mut Run<'_, '_>,
     function: &Arc<FunctionDef>,

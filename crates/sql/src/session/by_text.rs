@@ -1,22 +1,22 @@
-//! What is kept under statements' texts, in bounds.
+//! A bounded cache whose keys are the texts of statements.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-/// How much is kept. What belongs to a text takes memory in proportion to it: some fifty times as much for a plan.
+/// The limits of a cache. The value of a text takes memory in proportion to the text: a plan takes some fifty times as much.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// So many texts.
+    /// The maximum number of texts.
     pub(crate) texts: usize,
-    /// Longer texts are not kept: few come twice.
+    /// The maximum length of one text. Longer texts are not kept, because few of them come twice.
     pub(crate) text_bytes: usize,
-    /// All texts together.
+    /// The maximum length of all texts together.
     pub(crate) total_text_bytes: usize,
 }
 
-/// What is kept under texts. When a limit is reached, everything goes: what is used comes back.
+/// Values by their texts. When a limit is reached, all entries are removed: an entry that is in use soon comes back.
 pub(crate) struct ByText<K, V> {
     kept: FxHashMap<K, V>,
     text_bytes: usize,
@@ -29,7 +29,7 @@ impl<K: Eq + Hash, V> ByText<K, V> {
         ByText { kept: FxHashMap::default(), text_bytes: 0, limits }
     }
 
-    /// What is kept under `key`, and the key as it is kept.
+    /// Returns the value that is kept under `key`, with the kept key.
     pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<(&K, &V)>
     where
         K: Borrow<Q>,

@@ -4,9 +4,9 @@ use engine::{Database, PagedStoreStatistics, TransactionStatistics, WalStatistic
 use sync::Mutex;
 use types::datetime::clock_micros;
 
-/// What the counters said when they were last set back.
+/// The values of the counters at their last reset.
 pub(crate) struct Counted {
-    /// A leaf. Of transactions too, which the log makes durable.
+    /// A leaf. It holds the counts of transactions too, because the log makes transactions durable.
     wal: Mutex<Reset<(WalStatistics, TransactionStatistics)>>,
     /// A leaf.
     commit_log: Mutex<Reset<PagedStoreStatistics>>,
@@ -27,18 +27,18 @@ impl Counted {
         }
     }
 
-    /// What the log has done since its reset, and when that was.
+    /// Returns the log's counts since its reset, and the time of the reset.
     pub(crate) fn wal(&self, database: &Database) -> (WalStatistics, i64) {
         let reset = self.wal.lock();
         (database.statistics().wal.since(&reset.counts.0), reset.at)
     }
 
-    /// What transactions have done since the log's reset.
+    /// Returns the counts of transactions since the log's reset.
     pub(crate) fn transactions(&self, database: &Database) -> TransactionStatistics {
         database.statistics().transactions.since(&self.wal.lock().counts.1)
     }
 
-    /// What the commit log's cache has done since its reset, and when that was.
+    /// Returns the counts of the commit log's cache since its reset, and the time of the reset.
     pub(crate) fn commit_log(&self, database: &Database) -> (PagedStoreStatistics, i64) {
         let reset = self.commit_log.lock();
         (database.status().clog().statistics().since(&reset.counts), reset.at)

@@ -17,7 +17,7 @@ use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
 use crate::executor::{self, Locals, RowStore, Run, StoreReader};
 
-/// What a utility statement has to say.
+/// The output of a utility statement.
 #[derive(Default)]
 pub struct UtilityOutput {
     /// Its tag.
@@ -344,7 +344,8 @@ impl SqlSession {
                 }
                 self.state.engine().enter_snapshot(&snapshot);
                 let result = self.run_query(portal, &planned, Some(running), max_rows, client);
-                // What it reads with is held by the portal alone, until nothing reads any more.
+                // As long as the portal is suspended, it alone holds the snapshot that the plan reads with. Otherwise that snapshot is
+                // released.
                 match &mut portal.progress {
                     Progress::Suspended { snapshot: kept, given: total, .. } => {
                         *total += given;
@@ -472,8 +473,8 @@ impl SqlSession {
             self.log_plan(&watched, planned, portal, client)?;
         }
         let affected = running.with_dependent(|_, execution| execution.locals.affected_rows);
-        // What a write inside a block says is provisional: only its transaction's end tells the client that it
-        // holds. Everything else depends on what was read.
+        // The tag of a write inside a block is provisional: only the end of its transaction tells the client that the write
+        // holds. Every other answer depends on the data that the statement has read.
         if self.block != Block::Explicit || count > 0 || command == Command::Select {
             client.require(self.state.gate());
         }
@@ -494,7 +495,7 @@ impl SqlSession {
         })
     }
 
-    /// Says what a utility statement has to say.
+    /// Gives the output of a utility statement to the client.
     fn give_output(
         &mut self,
         portal: &mut Portal,
@@ -505,7 +506,7 @@ impl SqlSession {
         client.require(self.state.gate());
         match output.rows {
             None => Ok(Some(output.tag)),
-            // Whoever bound it was told of no columns.
+            // The client that bound the statement was told that it has no columns.
             Some(_) if portal.planned.as_ref().is_some_and(|planned| !planned.gives_rows()) => Ok(Some(output.tag)),
             Some(mut rows) => {
                 rows.flush()?;
@@ -631,11 +632,12 @@ pub(crate) fn new_run<'a, 'p>(
 pub struct Nested;
 
 impl Nested {
-    /// Runs a planned query, whose locks are taken, within the statement in progress, giving each row to `row` until it says
-    /// to stop. The number of rows given, or changed if it gives none. Everything that the query changes is changed, also after a stop.
+    /// Runs a planned query within the statement in progress. The query's locks have been taken. Each row is given to `row` until `row`
+    /// says to stop. Returns the number of rows given, or of rows changed if the query gives none. All changes of the query are made, also
+    /// after a stop.
     ///
     /// # Errors
-    /// Whatever the query raises.
+    /// Errors of the query.
     pub fn run(
         run: &mut Run<'_, '_>,
         planned: &Arc<Planned>,
@@ -663,10 +665,10 @@ impl Nested {
         Ok(if planned.statement.command == Command::Select || count > 0 { count } else { locals.affected_rows })
     }
 
-    /// What `plan` gives, with its locks.
+    /// Returns the result of `plan` after taking its locks. If a wait for a lock has made the plan out of date, calls `plan` again.
     ///
     /// # Errors
-    /// Those of `plan` and of locking.
+    /// Errors of `plan` and of locking.
     pub fn locked(state: &SessionState, mut plan: impl FnMut() -> Result<Arc<Planned>>) -> Result<Arc<Planned>> {
         let mut locks = RelationLocks::default();
         loop {
@@ -680,7 +682,7 @@ impl Nested {
     /// A good plan for `text`, one statement that the server itself has written.
     ///
     /// # Errors
-    /// Whatever binding and planning raise.
+    /// Errors of binding and planning.
     pub fn plan_text(state: &SessionState, text: &Arc<str>, types: &Arc<[SqlType]>) -> Result<Arc<Planned>> {
         let key = Key { text: Arc::clone(text), types: Arc::clone(types) };
         if let Some(planned) = prepared::cached(state, &key) {
@@ -709,7 +711,7 @@ impl Nested {
     /// A plan for `tree`, which stands within `text` and has parameters of these `types`; it is not kept.
     ///
     /// # Errors
-    /// Whatever binding and planning raise.
+    /// Errors of binding and planning.
     pub fn plan_uncached(
         state: &SessionState,
         text: &Arc<str>,
@@ -722,7 +724,7 @@ impl Nested {
     /// A good plan for `text`, parsed as `tree`, for statements that functions run.
     ///
     /// # Errors
-    /// Whatever binding and planning raise.
+    /// Errors of binding and planning.
     pub fn plan(
         state: &SessionState,
         text: &Arc<str>,

@@ -165,12 +165,12 @@ impl SqlSession {
         }
     }
 
-    /// What statements and functions reach of the session.
+    /// The part of the session that statements and functions can use.
     pub fn state(&self) -> &SessionState {
         &self.state
     }
 
-    /// What the system is to do with its TCP connection; none without one.
+    /// The timeouts that the operating system applies to the session's TCP connection; none if the session has no TCP connection.
     pub fn tcp_times(&self) -> Option<TcpTimes> {
         self.state.tcp_times()
     }
@@ -185,7 +185,7 @@ impl SqlSession {
         self.state.info.pid
     }
 
-    /// What a cancel request must know.
+    /// The secret number that a cancel request must contain.
     pub fn secret(&self) -> i32 {
         self.state.info.secret
     }
@@ -325,7 +325,7 @@ impl SqlSession {
                 // The error is what the client hears; a rollback has nothing to add.
                 let _ = self.roll_back();
             }
-            // What has failed can't fail again.
+            // The transaction has already failed: there is nothing more to do.
             Block::Explicit if self.state.engine().transaction_failed() => {}
             Block::Explicit => {
                 self.fail_portals();

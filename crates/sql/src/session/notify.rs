@@ -15,16 +15,16 @@ use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sync::Mutex;
 
-/// What was notified.
+/// A notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
-    /// The session that did.
+    /// The session that sent it.
     pub pid: i32,
-    /// On which channel.
+    /// Its channel.
     pub channel: String,
-    /// With what.
+    /// Its payload.
     pub payload: String,
-    /// The notifier's commit, for the durability gate.
+    /// The commit of the transaction that sent it, for the durability gate.
     pub csn: Lsn,
 }
 
@@ -129,7 +129,7 @@ pub(crate) enum ChannelChange {
     Unlisten(Option<String>),
 }
 
-/// Who listens, and what waits for them.
+/// The sessions that listen, and the notifications that wait for them.
 #[derive(Default)]
 pub struct Channels {
     has_any: AtomicBool,

@@ -25,11 +25,11 @@ pub struct OpenCursor {
     number: u64,
     /// Its plan.
     pub planned: Arc<Planned>,
-    /// What opened it, or its query where a function did.
+    /// The text of the statement that opened it, or of its query if a function opened it.
     pub statement: Arc<str>,
     /// WITH HOLD
     pub is_holdable: bool,
-    /// The formats of its rows for who runs it as a portal.
+    /// The formats of its rows for a client that runs it as a portal.
     pub formats: Formats,
     /// BINARY
     pub is_binary: bool,
@@ -43,9 +43,9 @@ pub struct OpenCursor {
 
 /// How a cursor is opened.
 pub struct Opening {
-    /// What opens it, or its query where a function does.
+    /// The text of the statement that opens it, or of its query if a function opens it.
     pub statement: Arc<str>,
-    /// The formats of its rows for who runs it as a portal.
+    /// The formats of its rows for a client that runs it as a portal.
     pub formats: Formats,
     /// BINARY
     pub is_binary: bool,
@@ -297,8 +297,8 @@ impl SessionState {
         }
     }
 
-    /// Gathers the rows of a cursor that is to outlive the transaction, which is about to commit; false if there is none
-    /// left. What its query calls may open and close others.
+    /// Gathers the rows of a cursor that is to outlive the transaction, which is about to commit. Returns false if no such cursor is
+    /// left. Functions that the cursor's query calls may open and close other cursors.
     pub(super) fn hold_next_cursor(&self, client: &mut dyn Client) -> Result<bool> {
         let Some(name) = self.cursor_to_hold() else { return Ok(false) };
         self.with_cursor(&name, |cursor| cursor.hold_rows(self, client))?;

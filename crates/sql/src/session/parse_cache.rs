@@ -17,7 +17,7 @@ pub(super) type Parsed = (Arc<str>, Arc<[Arc<ParsedStatement>]>);
 /// The texts that a session parsed lately.
 pub(crate) struct ParseCache {
     trees: ByText<Arc<str>, Arc<[Arc<ParsedStatement>]>>,
-    /// What they were parsed with.
+    /// The options that the texts were parsed with.
     options: ParseOptions,
 }
 

@@ -102,7 +102,7 @@ impl Planned {
     }
 }
 
-/// What a plan is kept under: the text, and the types of its parameters.
+/// The key of a cached plan: the text, and the types of its parameters.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     /// The statement's text.

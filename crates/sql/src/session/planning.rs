@@ -1,4 +1,4 @@
-//! What binding, planning and the reading of literals need to know of a session.
+//! The parts of a session that binding, planning and the reading of literals use.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl<'a> Environment<'a> {
         self
     }
 
-    /// What names stand for is taken down.
+    /// Records in `resolved` which objects the names stand for.
     #[must_use]
     pub fn taking_down(mut self, resolved: &'a RefCell<Resolved>) -> Environment<'a> {
         self.resolved = Some(resolved);
@@ -129,7 +129,7 @@ impl<'a> Environment<'a> {
         &self.view
     }
 
-    /// What literals are read with.
+    /// Returns the context in which literals are read.
     pub fn eval_context(&self) -> SessionEval<'a> {
         SessionEval { state: self.state, view: self.view.clone(), format: self.state.format(), random: None }
     }
@@ -137,7 +137,7 @@ impl<'a> Environment<'a> {
     /// Binds and plans a statement that stands in `text`.
     ///
     /// # Errors
-    /// Whatever binding and planning raise.
+    /// Errors of binding and planning.
     pub fn plan(
         &self,
         text: &str,
@@ -240,7 +240,7 @@ impl<'a> Environment<'a> {
     /// Runs `work` with a context for the binder and the planner. Errors point into `text`.
     ///
     /// # Errors
-    /// What `work` returns.
+    /// Errors of `work`.
     pub fn with_context<T>(&self, text: &str, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
         self.bind(text, work).map(|(result, _)| result)
     }
@@ -248,17 +248,17 @@ impl<'a> Environment<'a> {
     /// As [`Environment::with_context`], for expressions that are evaluated without a plan: the acting role needs the privileges.
     ///
     /// # Errors
-    /// What `work` returns; 42501.
+    /// Errors of `work`; 42501.
     pub fn with_rights<T>(&self, text: &str, work: impl FnOnce(&mut BindContext<'_>) -> Result<T>) -> Result<T> {
         let (result, needed) = self.bind(text, work)?;
         self.state.require_all(&needed)?;
         Ok(result)
     }
 
-    /// The result of `work`, and the privileges that the expressions need which it has bound by themselves.
+    /// Returns the result of `work`. Also returns the privileges that expressions need which `work` has bound alone, outside a statement.
     ///
     /// # Errors
-    /// What `work` returns.
+    /// Errors of `work`.
     pub fn bind<T>(
         &self,
         text: &str,

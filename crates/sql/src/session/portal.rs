@@ -23,7 +23,7 @@ use crate::executor::{self, BoxOperator, Locals, Measurements, RowStore};
 pub struct Execution<'p> {
     /// The topmost operator.
     pub root: BoxOperator<'p>,
-    /// What the execution keeps.
+    /// The state of the execution.
     pub locals: Locals<'p>,
 }
 
@@ -93,7 +93,7 @@ pub fn query_plan(planned: &Planned) -> Result<&Plan> {
 
 /// A bound statement.
 pub struct Portal {
-    /// What it runs; `None` for an empty query.
+    /// The plan that it runs; `None` for an empty query.
     pub planned: Option<Arc<Planned>>,
     /// The statement's text.
     pub text: Arc<str>,
@@ -101,7 +101,7 @@ pub struct Portal {
     pub parameters: Vec<Value>,
     /// The formats its rows are wanted in.
     pub formats: Formats,
-    /// Where it stands.
+    /// The progress of its execution.
     pub progress: Progress,
     /// The prepared statement it was bound from, to plan again.
     pub prepared: Option<Arc<super::prepared::Prepared>>,

@@ -84,7 +84,7 @@ impl Prepared {
     /// Prepares the statement `tree` of `text`.
     ///
     /// # Errors
-    /// Whatever binding and planning raise.
+    /// Errors of binding and planning.
     pub fn new(
         state: &SessionState,
         name: &str,
@@ -170,12 +170,12 @@ impl Prepared {
         (self.counts.generic.load(Ordering::Relaxed), self.counts.custom.load(Ordering::Relaxed))
     }
 
-    /// The plan to run with these values of the parameters: `generic`, which is good for all, or one that is made for them. As
-    /// `plan_cache_mode` says; `auto` makes five of the latter first, and goes on with them as long as they are expected to cost less
-    /// on the average, planning included. Where no value can change the plan there is nothing to choose.
+    /// Returns the plan to run with these values of the parameters: `generic`, which is good for all values, or a custom plan for these
+    /// values. `plan_cache_mode` chooses. With `auto`, the first five plans are custom plans. Custom plans go on as long as their expected
+    /// average cost, planning included, is less than that of `generic`. If no value can change the plan, the result is `generic`.
     ///
     /// # Errors
-    /// Whatever planning raises.
+    /// Errors of planning.
     pub fn plan_for(&self, state: &SessionState, generic: Arc<Planned>, values: &[Value]) -> Result<Arc<Planned>> {
         if !generic.statement.depends_on_values || !self.wants_custom_plan(state, &generic) {
             if generic.statement.lacks_arbiter {
@@ -216,7 +216,7 @@ impl Prepared {
     /// A plan that is good now.
     ///
     /// # Errors
-    /// Whatever binding and planning raise.
+    /// Errors of binding and planning.
     pub fn plan(&self, state: &SessionState) -> Result<Arc<Planned>> {
         if let Some(planned) = self.last_plan()
             && state.is_good(&planned)
@@ -282,7 +282,7 @@ fn planning_cost(planned: &Planned) -> f64 {
 /// A good plan for `text`, whose parse is `tree`: from a cache, or made.
 ///
 /// # Errors
-/// Whatever binding and planning raise.
+/// Errors of binding and planning.
 pub fn plan(
     state: &SessionState,
     text: &Arc<str>,
@@ -313,7 +313,7 @@ pub fn plan_without_waiting(state: &SessionState, key: &Key, tree: &tree::Parsed
 /// A plan that is not kept.
 ///
 /// # Errors
-/// Whatever binding and planning raise.
+/// Errors of binding and planning.
 pub fn plan_uncached(
     state: &SessionState,
     text: &str,

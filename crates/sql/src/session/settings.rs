@@ -45,7 +45,7 @@ pub struct CachedSettings {
     pub(super) default_read_only: bool,
     pub(super) default_deferrable: bool,
     pub(crate) standard_conforming_strings: bool,
-    /// What the settings ask of the system; [`SessionState::renew_cached`] turns it into what the system does.
+    /// The TCP timeouts that the settings ask for; [`SessionState::renew_cached`] replaces them by those that the operating system applies.
     pub(super) tcp: TcpTimes,
     pub(super) ends_with_its_client: bool,
     pub(super) log: super::report::LogSettings,
@@ -401,7 +401,7 @@ pub fn check_kept(state: &SessionState, name: &str, text: Option<&str>) -> Resul
         let message = format!("permission denied to set parameter \"{name}\"");
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
     }
-    // What is kept may be made later.
+    // A kept setting may name a tablespace or access method that does not exist yet.
     let is_object = matches!(id, Some(Id::DefaultTablespace | Id::DefaultTableAccessMethod));
     let text = text.map(|text| if is_object { Ok(text.into()) } else { canonical(state, id, text) }).transpose()?;
     state.settings.borrow().check(name, text.as_deref(), is_superuser)?;
@@ -423,7 +423,8 @@ fn refuse_lent_rights(state: &SessionState, id: Option<Id>) -> Result<()> {
     }
 }
 
-/// Whether the session may act as this role. Who it was that connected decides, and not as whom it acts now.
+/// Checks that the session may act as this role. `SET ROLE` depends on the session's role, and `SET SESSION AUTHORIZATION` on the role that
+/// connected. The role that the session acts as now does not matter.
 fn check_role(state: &SessionState, id: Id, name: &str) -> Result<()> {
     if id == Id::Role && name == "none" {
         return Ok(());

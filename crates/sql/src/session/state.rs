@@ -1,6 +1,6 @@
-//! What a session is, as far as statements, functions and commands reach it.
+//! The part of a session that statements, functions and commands use.
 //!
-//! One session is used by one coroutine or thread at a time; everything here is reached through a shared
+//! One coroutine or thread at a time uses a session. All of its state is reached through a shared
 //! reference, so that a function called by a statement can run statements of its own.
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
@@ -42,7 +42,7 @@ pub struct SessionState {
     pub(crate) plans: RefCell<super::plan_cache::Plans>,
     /// Texts it parsed lately.
     pub(crate) trees: RefCell<super::parse_cache::ParseCache>,
-    /// What is remembered for the server's log.
+    /// The state that the session keeps for the server's log.
     pub(super) log: super::report::SessionLog,
     /// Warnings that the client has not been told yet.
     pub(crate) warnings: super::warnings::Warnings,
@@ -69,7 +69,7 @@ pub struct SessionState {
     pub(crate) next_check: Cell<u64>,
     /// Deferred checks that `SET CONSTRAINTS` has had made in this transaction: a rollback makes those pending again that it undoes.
     pub(crate) made_checks: RefCell<Vec<PendingCheck>>,
-    /// What the statements under way change, where triggers are called once for all of it.
+    /// The changes by statements in progress for which triggers are called once for all rows together.
     pub(crate) shared_changes: RefCell<Vec<Arc<crate::executor::SharedChange>>>,
     /// A foreign key's action is about to be run: the number of the first check of the statement that it is part of.
     pub(crate) action_of: Cell<Option<u64>>,
@@ -133,7 +133,7 @@ pub struct SessionState {
     pub(crate) trigger_depth: Cell<i32>,
     /// The rows that the trigger being called can read as tables.
     pub(crate) captured: RefCell<Option<Arc<crate::executor::Captured>>>,
-    /// What becomes of temporary tables when the transaction commits.
+    /// The `ON COMMIT` actions of temporary tables.
     pub(crate) on_commit: RefCell<Vec<(Oid, syntax::tree::OnCommit)>>,
     /// Functions compiled by this session.
     pub(crate) functions: RefCell<FxHashMap<Oid, Arc<crate::plpgsql::Compiled>>>,
@@ -158,12 +158,12 @@ pub(crate) struct CheckMark {
     first: u64,
     /// How many had been made early.
     made: usize,
-    /// What `SET CONSTRAINTS` had said.
+    /// The deferral that `SET CONSTRAINTS` had set.
     deferral: crate::executor::Deferral,
 }
 
 impl SessionState {
-    /// Forgets the pending constraint checks from this number on: what queued them is undone.
+    /// Forgets the pending constraint checks from this number on: the changes that queued them are undone.
     pub(crate) fn forget_checks_from(&self, first: u64) {
         self.pending_checks.borrow_mut().retain(|check| check.number < first);
         self.forget_shared_changes_from(first);
@@ -201,8 +201,8 @@ impl SessionState {
         CommitMark { notifications, channel_changes, next_cursor, snapshot_depth }
     }
 
-    /// Undoes a part of the transaction. What it wanted to happen at the commit, as of `mark`, will not, the cursors it
-    /// opened end, and a statement around it goes on under the snapshots it had.
+    /// Undoes the part of the transaction since `savepoint`. The actions that this part has queued for the commit, those after `mark`, are
+    /// forgotten. The cursors that it opened end. A statement around it goes on under the snapshots that it had.
     pub(crate) fn rollback_to(&self, savepoint: SavepointId, mark: CommitMark) -> Result<()> {
         self.end_cursors_from(mark.next_cursor);
         // Its locks, by which this could be seen, go.
@@ -222,7 +222,7 @@ impl SessionState {
         settings: SessionSettings,
     ) -> Result<SessionState> {
         let mut cached = CachedSettings::new(&settings)?;
-        // What depends on the role is looked up when it is first asked for.
+        // State that depends on the role is looked up at its first use.
         cached.generation = (u64::MAX, u64::MAX);
         cached.tcp = info.tcp.unwrap_or_default();
         let now = datetime::clock_micros();
@@ -358,7 +358,7 @@ impl SessionState {
         !self.changed_catalog.get() && self.temporary_schema.get().is_none()
     }
 
-    /// What plans are kept by besides their texts, see [`CatalogView::plan_path`].
+    /// Returns the part of a plan's cache key besides its text, see [`CatalogView::plan_path`].
     pub fn plan_path(&self) -> Arc<str> {
         if self.is_role_lent.get() {
             return Arc::clone(self.lent_catalog().plan_path());
@@ -414,7 +414,7 @@ impl SessionState {
         self.cached.borrow()
     }
 
-    /// What the system does with the session's TCP connection; none without one.
+    /// The timeouts that the operating system applies to the session's TCP connection; none if the session has no TCP connection.
     pub(super) fn tcp_times(&self) -> Option<TcpTimes> {
         self.info.tcp.map(|_| self.cached().tcp)
     }
@@ -464,7 +464,7 @@ impl SessionState {
         super::settings::is_in_replica(&self.settings.borrow())
     }
 
-    /// What text input and output depend on.
+    /// The settings that text input and output depend on.
     pub fn format(&self) -> Arc<FormatSettings> {
         Arc::clone(&self.cached().format)
     }
@@ -518,7 +518,7 @@ impl SessionState {
         self.roles().acting
     }
 
-    /// The role that the session is of: who connected, or who SET SESSION AUTHORIZATION named.
+    /// The session's role: the role that connected, or the role that SET SESSION AUTHORIZATION named.
     pub fn session_role(&self) -> Arc<ActingRole> {
         self.roles().session
     }

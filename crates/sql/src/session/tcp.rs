@@ -4,14 +4,14 @@ use base::settings::{Id, SessionSettings};
 
 use super::state::SessionState;
 
-/// What the system does with a TCP connection.
+/// The timeouts that the operating system applies to a TCP connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpTimes {
-    /// Seconds of silence before it asks whether the peer is still there: `tcp_keepalives_idle`.
+    /// Seconds of silence before the system asks by a keepalive whether the peer is still there: `tcp_keepalives_idle`.
     pub idle_seconds: u32,
-    /// Seconds between two such questions that are not answered: `tcp_keepalives_interval`.
+    /// Seconds between two keepalives that are not answered: `tcp_keepalives_interval`.
     pub interval_seconds: u32,
-    /// How many of them may stay so: `tcp_keepalives_count`.
+    /// How many keepalives may stay unanswered: `tcp_keepalives_count`.
     pub count: u32,
     /// Milliseconds for which sent data may stay unacknowledged: `tcp_user_timeout`.
     pub user_timeout_ms: u32,
@@ -34,8 +34,8 @@ impl TcpTimes {
         }
     }
 
-    /// What the system does once these are asked for: with its own where nothing is asked for, and with those `before` where it doesn't take
-    /// what is.
+    /// Returns the values that the system applies when `self` is asked for. A value of 0 gives the system's `own` value. A value that the
+    /// system does not accept leaves the value from `before`.
     pub(super) fn taken(self, before: TcpTimes, own: TcpTimes) -> TcpTimes {
         let choose = |wanted: u32, before: u32, own: u32, maximum: u32| match wanted {
             0 => own,

@@ -19,7 +19,7 @@ pub(super) struct Savepoint {
     id: SavepointId,
     /// The constraint checks that were pending.
     checks: CheckMark,
-    /// What was to happen at the commit.
+    /// The actions queued for the commit when the savepoint was made.
     pub(super) mark: CommitMark,
 }
 
@@ -301,7 +301,7 @@ impl SqlSession {
         Ok(if commit && !failed { "COMMIT" } else { "ROLLBACK" }.to_owned())
     }
 
-    /// Commits the transaction in progress. What is said from here on waits for it.
+    /// Commits the transaction in progress. All later answers to the client wait for this commit.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
         if let Err(error) = self.state.before_commit(client) {
             self.roll_back()?;
@@ -339,7 +339,7 @@ impl SqlSession {
         self.state.finish_transaction(committed);
     }
 
-    /// What the session itself knows of the block.
+    /// Clears the session's own state of the transaction block.
     fn forget_block(&mut self) {
         self.block = Block::None;
         self.is_within_pipeline = false;

@@ -24,9 +24,9 @@ impl SessionState {
         Ok(())
     }
 
-    /// What is left to do while the transaction may still fail.
+    /// Does the work that a commit requires while the transaction may still fail.
     pub(super) fn before_commit(&self, client: &mut dyn Client) -> Result<()> {
-        // What is checked may open cursors, and what they read may ask for checks.
+        // A check may open cursors, and the queries of cursors may queue checks.
         loop {
             run_pending_checks(self, Due::All, client)?;
             if !self.hold_next_cursor(client)? {
@@ -113,7 +113,7 @@ impl SessionState {
         Ok(())
     }
 
-    /// Commits the transaction in progress. What is said from here on waits for it.
+    /// Commits the transaction in progress. All later answers to the client wait for this commit.
     pub(super) fn commit(&self, client: &mut dyn Client) -> Result<()> {
         self.end_cursors();
         let has_written = self.engine().xid_if_assigned().is_some();
@@ -203,7 +203,7 @@ impl SessionState {
         }
     }
 
-    /// What LISTEN and UNLISTEN have asked for.
+    /// Applies the transaction's LISTEN and UNLISTEN statements.
     fn change_channels(&self) {
         let (pid, channels) = (self.info.pid, &self.instance.channels);
         let changes = std::mem::take(&mut *self.channel_changes.borrow_mut());

@@ -40,7 +40,8 @@ impl Warnings {
         noted.append(&mut again);
     }
 
-    /// What was noted is not told: the statement is bound anew, in other words.
+    /// Drops the noted warnings without telling the client. Callers bind one statement more than once, and the client hears the warnings
+    /// of one binding only.
     pub(crate) fn forget(&self) {
         self.0.borrow_mut().clear();
     }

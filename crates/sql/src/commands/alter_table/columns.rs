@@ -85,7 +85,7 @@ pub(super) fn add(ddl: &mut Ddl<'_>, oid: Oid, definition: &ColumnDefinition, if
     restatement.store(ddl)?;
     stored.reshape(ddl, &changes)?;
     rebuild_over_whole_rows(ddl, oid)?;
-    // What REFERENCES points to must have its key first.
+    // A key must exist before a REFERENCES constraint that points to it is added.
     let mut constraints = constraints;
     constraints.sort_by_key(|constraint| match &constraint.kind {
         tree::ConstraintKind::PrimaryKey(_) | tree::ConstraintKind::Unique(_) => 0,
@@ -182,7 +182,7 @@ fn fill(
     })
 }
 
-/// What rows that are older than the column read as, as the engine keeps it.
+/// Returns the value that rows older than the column have in it, in the form that the engine stores.
 fn missing_default(ddl: &Ddl<'_>, table: &TableDef, place: usize, value: &Value) -> Result<Option<Vec<u8>>> {
     if value.is_null() {
         return Ok(None);

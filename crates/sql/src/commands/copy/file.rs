@@ -21,7 +21,7 @@ pub(super) struct FileClient<'c> {
     is_from: bool,
     /// Opened when the data begin: a COPY that fails before leaves the file as it was.
     file: Option<OpenFile>,
-    /// What writing has met; told when COPY next asks.
+    /// The first error of writing; reported at COPY's next call that returns a result.
     failure: Option<std::io::Error>,
     _place: StatementFile,
 }
@@ -128,7 +128,7 @@ fn code_of(error: &std::io::Error) -> base::SqlState {
     }
 }
 
-/// What the system says, without the number behind it.
+/// Returns the operating system's message of an error, without the error number at its end.
 fn plain_words(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

@@ -5,7 +5,7 @@ use types::binary_io;
 
 use super::options::{CopyFormat, CopyOptions};
 
-/// What begins binary data.
+/// The first bytes of binary data.
 pub const BINARY_SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 
 /// One field of a line.

@@ -600,7 +600,7 @@ fn settle_system_columns(expr: &mut Expr, table: &TableDef) -> Result<()> {
     result
 }
 
-/// What takes in one row's values; whether it was wanted.
+/// A function that inserts a row of these values. It returns whether the row was inserted: COPY counts only such rows.
 type InsertRow<'f> = dyn FnMut(&[Value], &mut dyn Client) -> Result<bool> + 'f;
 
 struct Source<'s> {

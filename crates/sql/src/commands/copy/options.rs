@@ -19,15 +19,15 @@ pub enum CopyFormat {
 pub struct CopyOptions {
     /// The format.
     pub format: CopyFormat,
-    /// Between fields.
+    /// The delimiter between fields.
     pub delimiter: u8,
-    /// What stands for NULL.
+    /// The text that stands for NULL.
     pub null: String,
-    /// A first line with the columns' names.
+    /// Whether the first line has the columns' names.
     pub header: Header,
-    /// Around CSV fields.
+    /// The quote around CSV fields.
     pub quote: u8,
-    /// Before a quote within a CSV field.
+    /// The escape before a quote within a CSV field.
     pub escape: u8,
     /// Columns always quoted; `None` in the list's place for all.
     pub force_quote: Option<Vec<String>>,
@@ -41,7 +41,7 @@ pub struct CopyOptions {
     pub freeze: bool,
 }
 
-/// What a first line is.
+/// The content of the first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// Data.

@@ -1,7 +1,7 @@
-//! What depends on what, and dropping things with all that depends on them.
+//! Dependencies between objects, and dropping objects with all their dependents.
 //!
-//! Nothing is stored: dependencies are found in the descriptors. Some dependents go without a word
-//! ([`Link::Automatic`]: an index of its table), the others need CASCADE.
+//! Dependencies are not stored: they are found in the descriptors. Some dependents are dropped without a message
+//! ([`Link::Automatic`]: an index of its table). The others need CASCADE.
 
 mod describe;
 mod expressions;
@@ -70,7 +70,7 @@ enum Link {
     Cascade,
 }
 
-/// What depends on things.
+/// Finds the dependents of objects.
 struct Dependencies<'d, 'a> {
     ddl: &'d Ddl<'a>,
     catalog: Arc<Catalog>,
@@ -144,7 +144,7 @@ impl Dependencies<'_, '_> {
         Ok(users)
     }
 
-    /// What depends on `node` itself, the newest first.
+    /// Returns the direct dependents of `node`, the newest first.
     fn of(&mut self, node: Node) -> Result<Vec<(Node, Link)>> {
         sync::yield_point()?;
         let mut found = match node {
@@ -465,7 +465,7 @@ impl Named {
         for_each_written(expr, &mut |child| self.in_expression(child));
     }
 
-    /// What an expression names, its operands left out.
+    /// Adds the objects that an expression itself names, without those that its operands name.
     fn by_itself(&mut self, expr: &Expr) {
         let function = match &expr.kind {
             ExprKind::Call(call) => &call.function,
@@ -524,15 +524,16 @@ impl Named {
     }
 }
 
-/// What is going to be dropped.
+/// An object or a part of one that is going to be dropped.
 struct Doomed {
     node: Node,
-    /// What it depends on; none for what the statement names.
+    /// The node that it depends on; none for a node that the statement names.
     because_of: Option<Node>,
     is_silent: bool,
 }
 
-/// Drops `targets` and, with `cascade`, all that depends on them. What is a part of something else is refused before.
+/// Drops `targets` and, with `cascade`, all their dependents. The caller has already refused a target that another object requires, such
+/// as the index of a constraint.
 ///
 /// # Errors
 /// 2BP01 if something depends on them and `cascade` is not given.
@@ -662,7 +663,7 @@ fn collect(ddl: &Ddl<'_>, targets: &[Node]) -> Result<Vec<Doomed>> {
 const REPORTED_MAX: usize = 100;
 
 fn report(ddl: &mut Ddl<'_>, targets: &[Node], doomed: &[Doomed], cascade: bool) -> Result<()> {
-    // What goes with its table or column anyway, whichever of the two was found first, needs no mention.
+    // A part whose table or column is dropped too needs no mention, whichever of the two was found first.
     let goes_with_another = |node: Node| {
         let column = match node {
             Node::Default(table, place) => Some(Node::Column(table, place)),

@@ -1,4 +1,4 @@
-//! What views use.
+//! The objects that views use.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::Named;
 use crate::commands::ddl::Ddl;
 use crate::commands::stored_query::StoredQuery;
 
-/// What a bound query reads.
+/// The columns and fields that a bound query reads.
 #[derive(Default)]
 struct Read {
     /// Columns of tables, by place.
@@ -20,13 +20,13 @@ struct Read {
     fields: Vec<(Oid, usize)>,
 }
 
-/// What one view uses.
+/// The objects and columns that one view uses.
 pub struct ViewUse {
     /// The view.
     pub view: Oid,
-    /// Tables, views and sequences that its query names, functions and types.
+    /// The tables, views, sequences, functions and types that its query names.
     pub named: Named,
-    /// Columns of tables among them.
+    /// The columns that it uses of these tables.
     pub columns: Vec<(Oid, usize)>,
 }
 

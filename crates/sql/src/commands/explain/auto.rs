@@ -31,7 +31,7 @@ pub(crate) struct Watched {
     begun: Instant,
     /// Counts pages, if that is wanted.
     _meter: Option<PageMeter>,
-    /// What its operators measure, if that is wanted.
+    /// The measurements of its operators, if they are wanted.
     pub(crate) measurements: Option<Measurements>,
 }
 

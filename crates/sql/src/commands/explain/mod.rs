@@ -40,7 +40,7 @@ struct Options {
 }
 
 impl Options {
-    /// What holds where nothing is said.
+    /// The defaults of options that are not given.
     const UNASKED: Options = Options {
         analyze: false,
         verbose: false,

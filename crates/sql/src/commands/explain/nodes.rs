@@ -26,11 +26,11 @@ use planner::deparse::{Deparser, Qualify, sort_suffix};
 /// A node as it is shown.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
-    /// What stands in its line in the text form: `Seq Scan on t`.
+    /// The title in its line of the text form: `Seq Scan on t`.
     pub title: String,
     /// `Node Type` and what belongs to it in the JSON form.
     pub kind: Vec<(&'static str, Property)>,
-    /// What it is to the node above: `Outer`, `Inner`, `InitPlan`, ...
+    /// Its relationship to the node above: `Outer`, `Inner`, `InitPlan`, ...
     pub relationship: &'static str,
     /// `InitPlan 1 (returns $0)`, `CTE x`, ...
     pub name: Option<String>,
@@ -45,7 +45,7 @@ pub(super) struct Shown {
     pub children: Vec<Shown>,
 }
 
-/// What a line says.
+/// The value of a property.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Property {
     Text(String),
@@ -63,9 +63,9 @@ pub(super) struct Explainer<'e> {
     /// The values of parameters.
     values: &'e [Value],
     measured: Option<&'e Measurements>,
-    /// What outer values stand for.
+    /// The texts of the expressions that outer values stand for.
     outer: RefCell<FxHashMap<u32, String>>,
-    /// What subqueries are called where they are used.
+    /// The names of subqueries in the expressions that use them.
     subqueries: RefCell<FxHashMap<u32, String>>,
     /// Numbers of init plans and subplans given out.
     plans_named: u32,
@@ -96,12 +96,13 @@ impl<'e> Explainer<'e> {
         }
     }
 
-    /// What is shown of a whole plan.
+    /// Returns the output for a whole plan.
     pub fn explain(&mut self, plan: &Plan) -> Shown {
         self.node(plan).0
     }
 
-    /// What the slots are called: with aliases where there is more than one table, unless `aliases` says otherwise.
+    /// Returns the names of the slots. `aliases` tells whether columns have their table's alias in front. `None` puts aliases if the
+    /// statement has more than one table.
     fn names<'s>(&'s self, slots: &'s [Slot], aliases: Option<bool>) -> SlotNames<'s> {
         let aliases = aliases.unwrap_or(self.statement.scan_count > 1);
         SlotNames { slots, outer: &self.outer, subqueries: &self.subqueries, parentheses: true, aliases }

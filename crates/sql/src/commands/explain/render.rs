@@ -1,4 +1,4 @@
-//! What is shown of a plan, as text and in PostgreSQL's three structured formats.
+//! The output of EXPLAIN, as text and in PostgreSQL's three structured formats.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -129,7 +129,7 @@ fn page_fields(used: &PageUse) -> Vec<(String, Field)> {
     fields.into_iter().map(|(key, count)| (key.to_owned(), Field::Plain(count.to_string()))).collect()
 }
 
-/// What runs first comes first, and subplans last.
+/// Returns the children in the order in which they are shown: init plans, then inputs, then subplans.
 fn in_order(node: &Shown) -> impl Iterator<Item = &Shown> {
     let rank = |child: &&Shown| match child.relationship {
         "InitPlan" => 0,
@@ -175,7 +175,7 @@ pub(super) fn document(node: &Shown, options: Options, summary: &Summary, format
     out
 }
 
-/// What a field of a structured form holds.
+/// The value of a field of a structured form.
 enum Field {
     /// A number or a truth value.
     Plain(String),

@@ -159,7 +159,7 @@ impl<'p> Operator<'p> for InsertRows<'p> {
     }
 }
 
-/// What an INSERT made.
+/// The result of an INSERT of one row.
 struct Stored {
     tid: Tid,
     /// There was such a row already, which was updated.

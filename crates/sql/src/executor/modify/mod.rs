@@ -48,7 +48,7 @@ impl<'p> OpenTarget<'p> {
         let kinds = StorageKind::of_columns(&run.catalog, &table.def);
         let row_columns = RowColumns::of(&table.def, &kinds);
         let foreign_keys = foreign_key::ForeignKeys::looked_at(&table.def, run.state);
-        // Whatever is changed from here on on behalf of the action's triggers is none of it.
+        // Later changes on behalf of the action's triggers are not part of the action.
         let statement = run.state.action_of.take();
         let captures = match &target.triggers {
             Some(triggers) => Firing(triggers).captures(run.state, statement, run.engine().snapshot().command),
@@ -198,8 +198,8 @@ impl<'p> OpenTarget<'p> {
     }
 }
 
-/// `error` with the DETAIL `Failing row contains (1, null).`, each value cut to 64 characters. Whoever may not read the
-/// table is told of the columns it may read or has given values: `Failing row contains (a) = (1).`
+/// `error` with the DETAIL `Failing row contains (1, null).`, each value cut to 64 characters. For a role that may not read the
+/// whole table, it shows only columns that the role may read or has given values for: `Failing row contains (a) = (1).`
 pub(super) fn failing_row(target: &Target, values: &[Value], run: &Run<'_, '_>, error: Error) -> Error {
     let def = &target.table;
     let readable = run.state.readable_columns(def.oid);
@@ -236,8 +236,8 @@ pub(super) fn concurrent_change(what: &str) -> Error {
     Error::new(sqlstate::SERIALIZATION_FAILURE, format!("could not serialize access due to concurrent {what}"))
 }
 
-/// What the statement's own change `command` of a row says to another change of it: nothing if the statement itself made the first
-/// one, which counts. 27000 if a trigger or a function did that the statement called.
+/// Tells whether a row that `command` of the same transaction has changed already may be passed over. It may if the statement itself
+/// made that change: the first change counts. 27000 if a trigger or a function called by the statement made it.
 fn already_changed(what: &str, command: CommandId, run: &Run<'_, '_>) -> Result<()> {
     if command <= run.engine().snapshot().command {
         return Ok(());

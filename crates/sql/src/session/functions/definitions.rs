@@ -270,7 +270,7 @@ fn function(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     if def.leakproof {
         attributes.push_str(" LEAKPROOF");
     }
-    // What holds anyway is not written.
+    // Default values are not written.
     let estimates =
         [(" COST ", def.cost.filter(|cost| *cost != 100.0)), (" ROWS ", def.rows.filter(|rows| *rows != 1000.0))];
     for (word, number) in estimates {

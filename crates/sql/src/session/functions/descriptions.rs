@@ -69,7 +69,7 @@ fn comment(run: &Run<'_, '_>, wanted: Oid, catalog_name: Option<&str>, column: i
     Ok(found.map(|(.., comment)| comment).into())
 }
 
-/// What a B-tree can do.
+/// The capabilities of the access method `btree`.
 fn access_method_property(name: &str) -> Value {
     match name.to_ascii_lowercase().as_str() {
         "can_order" | "can_unique" | "can_multi_col" | "can_include" => Value::Bool(true),

@@ -1,7 +1,7 @@
 //! Functions that need the session, the catalogs or the engine.
 //!
-//! `types::functions::session` and `types::functions::server` declare them; here, by the same numbers, is what they
-//! do. What they say does not come from a visibility check on rows, so it counts as seen at the moment it is said
+//! `types::functions::session` and `types::functions::server` declare these functions; this module implements them under the same numbers.
+//! Their results do not come from a visibility check on rows. So a result counts as seen at the moment when the function returns it
 //! (rule R3): the answer to a client waits for the log as if every commit so far had been read.
 
 mod activity;
@@ -30,9 +30,9 @@ use crate::executor::Run;
 pub use definitions::{index_definition, view_definition};
 pub use updatable::{is_updatable, takes_rows};
 
-/// What a function does.
+/// The implementation of a function.
 type Body = fn(&mut Run<'_, '_>, &[Value]) -> Result<Value>;
-/// What a function that returns a set does.
+/// The implementation of a function that returns a set.
 type SetBody = fn(&mut Run<'_, '_>, &[Value]) -> Result<Vec<Value>>;
 /// Functions of one subject by their numbers.
 type Bodies = &'static [(u32, Body)];
@@ -67,7 +67,8 @@ static BODIES: LazyLock<FxHashMap<Oid, Body>> =
 /// Calls a function of the registry that the session answers.
 ///
 /// # Errors
-/// Whatever it raises; 0A000 for one that is declared only. Whether it may be called was asked before the statement ran.
+/// Errors of the function; 0A000 for a function that is declared but not implemented. The privilege to call it was checked before the
+/// statement ran.
 pub fn call(run: &mut Run<'_, '_>, function: Oid, args: &[Value]) -> Result<Value> {
     let answer = match BODIES.get(&function) {
         Some(body) => body(run, args),
@@ -129,7 +130,7 @@ fn mistyped(args: &[Value], place: usize) -> Error {
     Error::internal(format!("function called with a wrong argument {}: {:?}", place + 1, args.get(place)))
 }
 
-/// What a relation's number stands for.
+/// The object that a relation's number stands for.
 enum Found {
     Table(Arc<TableDef>),
     Index(Arc<IndexDef>),

@@ -16,7 +16,7 @@ use crate::executor::Run;
 
 pub(super) const FUNCTIONS: super::Bodies = &[(3943, acl_default)];
 
-/// What an object of this kind that belongs to this role may be done with by whom, as long as nobody granted anything.
+/// `acldefault`: the privileges on an object of this kind that this role owns, as long as nobody has granted or revoked any.
 fn acl_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let kind = match &args[0] {
         Value::Char(kind) => *kind as char,
@@ -55,7 +55,7 @@ fn acl_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     Ok(Value::array(oids::ACLITEM, items))
 }
 
-/// What a privilege is asked for.
+/// The kind of object that a privilege is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     Relation,
@@ -72,7 +72,7 @@ pub(super) enum What {
     Role,
 }
 
-/// What the function called `name` asks about.
+/// Returns the kind of object that the function called `name` asks about.
 pub(super) fn asked_by(name: &str) -> Option<What> {
     Some(match name {
         "has_table_privilege" => What::Relation,
@@ -112,7 +112,7 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
     check_privilege_name(what, privilege)?;
     let catalog = run.catalog.catalog();
     let is_superuser = user.and_then(|user| catalog.role(user)).is_some_and(|role| role.superuser);
-    // What the server computes is there for everybody to look at.
+    // Every role may read the tables and views that the server computes, except those with a privilege list.
     let only_looks = || words(privilege).any(|(word, _)| matches!(word, Privileges::SELECT | Privileges::USAGE));
     // On an object; or on one of its columns, by their numbers.
     let may_with = |oid: Oid, columns: &[i32]| {
@@ -204,7 +204,8 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
             if !exists {
                 return Ok(Value::Null);
             }
-            // An array may be used by whoever may use its elements. What is built in, and a table's row type, has no list.
+            // The privileges of an array type are those of its element type. The row types of tables have no privilege list. Nor have
+            // built-in objects, except those that are not open to every role.
             let oid = if what == What::Type { user_types::element_of_array(oid).unwrap_or(oid) } else { oid };
             let is_stored = oid >= Oid::FIRST_NORMAL && catalog.table(oid).is_none();
             let has_list = is_stored || is_closed(oid);

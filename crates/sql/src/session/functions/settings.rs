@@ -11,7 +11,7 @@ use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::settings;
 
-/// What `version()` says; clients take the number out of it.
+/// The result of `version()`. Clients read the version number in it.
 const VERSION: &str = concat!(
     "PostgreSQL 15.0 (Cohort ",
     env!("CARGO_PKG_VERSION"),
@@ -68,7 +68,7 @@ fn set_config(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         Value::Null => settings::reset(run.state, name, change)?,
         _ => settings::set(run.state, name, text(args, 1)?, change, &mut *run.client)?,
     }
-    // What follows in the same statement reads and writes values by the new settings.
+    // The rest of the same statement reads and writes values by the new settings.
     run.format = run.state.format();
     settings::show(run.state, name).map(Value::from)
 }

@@ -1,4 +1,4 @@
-//! What the slots of rows are called.
+//! The names of the slots of rows.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ pub(super) struct Slot {
     pub(super) alias: Option<String>,
     pub(super) text: String,
     pub(super) sql_type: Option<SqlType>,
-    /// It is not a column but what computed it.
+    /// Its text is the expression that computed it, not the name of a column.
     pub(super) is_computed: bool,
 }
 
@@ -33,7 +33,7 @@ impl Slot {
     }
 }
 
-/// What the slots under an expression are called.
+/// The names of the slots below an expression.
 pub(super) struct SlotNames<'e> {
     pub(super) slots: &'e [Slot],
     pub(super) outer: &'e RefCell<FxHashMap<u32, String>>,
