@@ -71,7 +71,7 @@ pub struct Query {
 /// An entry of the range table.
 #[derive(Debug, Clone)]
 pub struct Relation {
-    /// What it is.
+    /// Its kind.
     pub kind: RelationKind,
     /// The name it goes by.
     pub alias: Name,
@@ -94,7 +94,7 @@ pub struct Column {
     pub dropped: bool,
 }
 
-/// What a range table entry is.
+/// The kind of a range table entry.
 #[derive(Debug, Clone)]
 pub enum RelationKind {
     /// A table; its columns are the table's, dropped ones included.
@@ -145,9 +145,9 @@ pub struct Join {
 /// An item of the select list.
 #[derive(Debug, Clone)]
 pub struct TargetEntry {
-    /// What is selected.
+    /// The selected expression.
     pub expr: Expr,
-    /// What a client is told.
+    /// The description of the column that a client gets.
     pub column: OutputColumn,
     /// Not part of the result.
     pub hidden: bool,
@@ -198,7 +198,7 @@ pub struct Lock {
     pub relation: u32,
     /// How strong.
     pub mode: RowLockMode,
-    /// What to do about others' locks.
+    /// How to treat locks that other transactions hold.
     pub wait: WaitPolicy,
     /// A clause of the query outside says so, so that rows may be locked there as well.
     pub is_from_outside: bool,

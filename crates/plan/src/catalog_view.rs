@@ -31,7 +31,7 @@ struct View {
     callbacks: CatalogCallbacks,
     catalog: Arc<Catalog>,
     path_text: Arc<str>,
-    /// What plans that names were looked up for in this view are kept by.
+    /// Part of the key under which plans are kept whose names were looked up in this view: see [`CatalogView::plan_path`].
     plan_path: Arc<str>,
     /// Schemas in the order in which names are looked up, `pg_catalog` among them.
     path: Vec<Oid>,
@@ -469,7 +469,7 @@ impl CatalogLookup for CatalogView {
     }
 }
 
-/// What callers need to know of a function.
+/// The properties of a function that its callers need.
 pub fn describe_function(view: &CatalogView, function: &FunctionDef) -> UserFunction {
     let inputs: Vec<_> = function.arguments.iter().filter(|argument| argument.mode.is_input()).collect();
     UserFunction {

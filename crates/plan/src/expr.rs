@@ -12,13 +12,13 @@ use super::{Plan, SortKey};
 /// An expression and the type of its value.
 #[derive(Debug, Clone)]
 pub struct Expr {
-    /// What is computed.
+    /// The computation.
     pub kind: ExprKind,
     /// The type of the value.
     pub sql_type: SqlType,
 }
 
-/// What an expression computes.
+/// The computation of an expression.
 #[derive(Debug, Clone)]
 pub enum ExprKind {
     /// A value.
@@ -100,9 +100,9 @@ pub enum ExprKind {
     Row {
         /// The fields.
         fields: Vec<Expr>,
-        /// What the fields are called.
+        /// The names of the fields.
         shape: Arc<RecordShape>,
-        /// Whether this is the row of an item of FROM, or of a table, as a whole: `t.*` has whatever columns `t` has.
+        /// Whether this is the row of an item of FROM, or of a table, as a whole: `t.*` has all columns that `t` has.
         is_whole: bool,
     },
     /// A field of a row value.
@@ -187,9 +187,9 @@ pub struct Quantified {
 /// A subquery within an expression.
 #[derive(Debug, Clone)]
 pub struct Subquery {
-    /// What is made of its rows.
+    /// How its rows become a value.
     pub kind: SubqueryKind,
-    /// What runs.
+    /// The query, or the plan that runs.
     pub body: SubqueryBody,
     /// Its number in the statement: where an executor keeps its state and results.
     pub id: u32,
@@ -202,7 +202,7 @@ pub struct Subquery {
     pub location: i32,
 }
 
-/// What is made of a subquery's rows.
+/// How a subquery's rows become a value.
 #[derive(Debug, Clone)]
 pub enum SubqueryKind {
     /// The one column of the one row; NULL if there is none, 21000 if there are more.
@@ -231,7 +231,7 @@ pub enum SubqueryKind {
     },
 }
 
-/// What a subquery runs.
+/// The query of a subquery, or its plan.
 #[derive(Debug, Clone)]
 pub enum SubqueryBody {
     /// As bound: never survives planning.
@@ -269,9 +269,9 @@ pub struct FieldAccess {
 /// A cast, or the coercion of a value to its type's length or precision.
 #[derive(Debug, Clone)]
 pub struct CastExpr {
-    /// What is cast.
+    /// The value that is cast.
     pub input: Expr,
-    /// How.
+    /// The cast.
     pub cast: types::Cast,
     /// Where it stands in the statement's text, in bytes from 0.
     pub location: i32,
@@ -337,7 +337,7 @@ impl AggregateCall {
 /// A call of a window function, or of an aggregate used as one.
 #[derive(Debug, Clone)]
 pub struct WindowCall {
-    /// What is called.
+    /// The function that is called.
     pub function: WindowTarget,
     /// Its arguments over the input row.
     pub arguments: Vec<Expr>,
@@ -353,7 +353,7 @@ pub struct WindowCall {
     pub location: i32,
 }
 
-/// What a [`WindowCall`] calls.
+/// The function that a [`WindowCall`] calls.
 #[derive(Debug, Clone)]
 pub enum WindowTarget {
     /// A true window function.
@@ -365,13 +365,13 @@ pub enum WindowTarget {
 /// The rows of a partition that a window function sees.
 #[derive(Debug, Clone)]
 pub struct WindowFrame {
-    /// What its bounds count.
+    /// The unit of its bounds.
     pub mode: WindowFrameMode,
     /// Where it starts.
     pub start: WindowFrameBound,
     /// Where it ends.
     pub end: WindowFrameBound,
-    /// What is left out of it.
+    /// The rows that it leaves out.
     pub exclusion: FrameExclusion,
 }
 
@@ -389,7 +389,7 @@ pub enum FrameExclusion {
     Ties,
 }
 
-/// What a frame's bounds count.
+/// The unit of a frame's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowFrameMode {
     /// Peers.

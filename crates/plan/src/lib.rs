@@ -3,7 +3,7 @@
 //!
 //! # Rows and slots
 //! Every node produces rows that are flat slices of [`Value`]; a column of the node's input is a **slot**, an
-//! index into that slice. [`Plan::width`] is the number of slots a node produces. What each node produces:
+//! index into that slice. [`Plan::width`] is the number of slots a node produces. The slots of each node:
 //!
 //! | node | slots |
 //! | --- | --- |
@@ -23,7 +23,7 @@
 //! # Outer values
 //! A correlated subquery and the inner side of a parameterised or LATERAL join read values of rows outside
 //! themselves. Each such value has an index into the statement's array of *outer values*
-//! ([`Statement::outer_count`] long): whoever starts the inner plan ([`Subquery::arguments`],
+//! ([`Statement::outer_count`] long): the node that starts the inner plan ([`Subquery::arguments`],
 //! [`NestedLoop::arguments`]) stores them there first, and [`ExprKind::Outer`] reads them. An inner plan is
 //! restarted whenever its values have changed.
 //!
@@ -72,19 +72,19 @@ pub use trigger::{Event, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, is_t
 /// A planned statement: immutable, shared by all sessions that run the same text.
 #[derive(Debug)]
 pub struct Statement {
-    /// What to run.
+    /// The plan, or the utility statement to run.
     pub kind: StatementKind,
     /// The types of `$1`, `$2`, ... as given or inferred.
     pub parameters: Vec<SqlType>,
     /// The columns of the result; empty for statements that return no rows.
     pub columns: Vec<OutputColumn>,
-    /// What the command tag begins with.
+    /// The beginning of the command tag.
     pub command: Command,
     /// The catalog it was planned against; the executor checks it again once it holds the locks below.
     pub catalog_version: u64,
     /// Relation locks to take before it runs, each relation once, in ascending order of oid.
     pub locks: Arc<[(Oid, LockMode)]>,
-    /// What whoever runs it must be allowed to do; checked each time it runs.
+    /// The privileges that it requires. They are checked each time it runs.
     pub access: Vec<Access>,
     /// The number of outer values its plan uses.
     pub outer_count: u32,
@@ -108,7 +108,7 @@ pub struct Statement {
     /// ON CONFLICT has no arbiter index in this plan. A plan for given values of parameters may have one. Running this plan is an error:
     /// [`no_arbiter`].
     pub lacks_arbiter: bool,
-    /// It has computed constants that take much memory: whoever keeps statements keeps no plan.
+    /// It has computed constants that take much memory: a prepared statement or a cache keeps no such plan.
     pub has_large_constants: bool,
     /// It does without an index that is too new for the snapshots in use: the next run gets another plan.
     pub is_makeshift: bool,
@@ -133,7 +133,7 @@ pub struct RowPlaces {
     pub is_simple: bool,
 }
 
-/// What `WHERE CURRENT OF` names.
+/// The cursor that `WHERE CURRENT OF` names.
 #[derive(Debug, Clone)]
 pub struct CursorName {
     /// The name as written.
@@ -166,7 +166,7 @@ pub enum StatementKind {
     Utility(Box<tree::Statement>),
 }
 
-/// What a command tag begins with, for statements that have a plan.
+/// The beginning of a command tag, for statements that have a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// `SELECT n`
@@ -209,10 +209,10 @@ pub const DEPTH_IN_COROUTINES_MAX: u32 = 250;
 /// The same on a further stack: the deepest that a plan may be.
 pub const DEPTH_MAX: u32 = 6000;
 
-/// A node of a plan, with what the planner expects of it.
+/// A node of a plan, with the planner's estimates for it.
 #[derive(Debug)]
 pub struct Plan {
-    /// What it does.
+    /// The operation of the node.
     pub node: Node,
     /// The number of slots it produces.
     pub width: u32,
@@ -233,7 +233,7 @@ pub enum SetItem {
     Value(Expr),
 }
 
-/// What a plan node does.
+/// The operation of a plan node.
 #[derive(Debug)]
 pub enum Node {
     /// One row of expressions, if the condition holds.
@@ -342,7 +342,7 @@ pub enum Node {
     DistinctOn {
         /// Where rows come from.
         input: Box<Plan>,
-        /// What makes a run.
+        /// The expressions that have equal values in all rows of a run.
         keys: Vec<Expr>,
     },
     /// INTERSECT or EXCEPT (UNION is an `Append`, with a `Distinct` above it unless ALL).
@@ -433,7 +433,7 @@ pub struct HashJoin {
     pub left_keys: Vec<Expr>,
     /// Over the right slots.
     pub right_keys: Vec<Expr>,
-    /// What else must hold; sees both sides' slots.
+    /// The join's further condition, over the slots of both sides.
     pub condition: Option<Expr>,
     /// NOT IN: an anti join in which a NULL key on either side means "unknown", so the row does not come.
     pub null_aware: bool,
@@ -454,14 +454,14 @@ pub struct MergeJoin {
     pub left_keys: Vec<Expr>,
     /// Over the right slots.
     pub right_keys: Vec<Expr>,
-    /// What else must hold; sees both sides' slots.
+    /// The join's further condition, over the slots of both sides.
     pub condition: Option<Expr>,
 }
 
 /// One key of an order.
 #[derive(Debug, Clone)]
 pub struct SortKey {
-    /// What is compared, by its type's default order.
+    /// The compared expression. Its values are compared by their type's default order.
     pub expr: Expr,
     /// The greatest first.
     pub descending: bool,
@@ -474,13 +474,13 @@ pub struct SortKey {
 pub struct Aggregate {
     /// Where rows come from.
     pub input: Plan,
-    /// What makes a group; NULLs are equal.
+    /// The grouping expressions. Rows with equal values of them are one group; NULLs are equal.
     pub groups: Vec<Expr>,
     /// How many of them, the first ones, tell groups apart. These determine the others.
     pub key_count: usize,
     /// The input is sorted by the grouping expressions: groups come in order, one at a time.
     pub sorted: bool,
-    /// What is computed for each group.
+    /// The aggregates that are computed for each group.
     pub calls: Vec<AggregateCall>,
 }
 
@@ -489,11 +489,11 @@ pub struct Aggregate {
 pub struct Window {
     /// Sorted by `partition`, then `order`.
     pub input: Plan,
-    /// What makes a partition.
+    /// The expressions that have equal values in all rows of a partition.
     pub partition: Vec<Expr>,
-    /// What makes peers.
+    /// The sort keys of a partition. Rows with equal keys are peers.
     pub order: Vec<SortKey>,
-    /// What is computed for each row.
+    /// The window functions that are computed for each row.
     pub calls: Vec<WindowCall>,
 }
 
@@ -558,7 +558,7 @@ pub struct RowLock {
     pub ctid: u32,
     /// How strong.
     pub mode: RowLockMode,
-    /// What to do about a lock held by another.
+    /// How to treat a lock that another transaction holds.
     pub wait: WaitPolicy,
 }
 
@@ -607,7 +607,7 @@ pub struct Target {
     pub triggers: Option<Arc<TableTriggers>>,
     /// WITH CHECK OPTION of the views in whose place it stands: the view's name, and what must be true of new rows.
     pub view_checks: Vec<(Name, Expr)>,
-    /// The columns that the statement gives values: an error may tell them to whoever may not read the table.
+    /// The columns that the statement gives values: an error may show them to a role that may not read the table.
     pub given: ColumnSet,
     /// RETURNING reads system columns: those of the version written come behind its row, as in [`ScanColumn::SYSTEM`].
     pub returns_version: bool,
@@ -713,7 +713,7 @@ pub struct Update {
 pub struct ViewChange {
     /// The view.
     pub target: Target,
-    /// What happens to its rows.
+    /// The operation on its rows.
     pub event: Event,
     /// INSERT: full rows. UPDATE and DELETE: rows that hold the view's, among others.
     pub input: Plan,

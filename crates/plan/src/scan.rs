@@ -7,12 +7,12 @@ use syntax::tree::Name;
 
 use super::{Expr, ScanId, SetCall, VirtualTable};
 
-/// What a scan puts in a slot.
+/// The value that a scan puts in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScanColumn {
     /// The column at this place in [`TableDef::columns`], from 0.
     Column(u32),
-    /// `ctid`: the row version's place; what Update, Delete and LockRows find their row by.
+    /// `ctid`: the row version's place, by which Update, Delete and LockRows find their row.
     Ctid,
     /// `tableoid`
     TableOid,
@@ -37,7 +37,7 @@ impl ScanColumn {
         ScanColumn::TableOid,
     ];
 
-    /// What an attribute number stands for: a column's place, or a system column.
+    /// The scan column with this attribute number: a column's place, or a system column.
     pub fn of_attribute(attribute: i32) -> ScanColumn {
         match u32::try_from(attribute) {
             Ok(place) => ScanColumn::Column(place),

@@ -1,6 +1,6 @@
-//! What was granted on single columns, and which columns a statement uses.
+//! Privileges on single columns, and the columns that a statement uses.
 //!
-//! What is granted on a table holds for each of its columns; a column may have a list besides. The lists of a table's
+//! A privilege on a table holds for each of its columns. A column may have an access list of its own besides. The lists of a table's
 //! columns are one custom object of the class [`class::COLUMN`], named by the table's number.
 //!
 //! Columns go by their numbers as in `pg_attribute`: from 1, with system columns below 0.
@@ -17,7 +17,7 @@ use super::{Access, Acl, AclItem, Privileges, Subject, inherited_roles};
 /// The lowest number of a system column is above this one's negative.
 const LOWEST: i32 = 7;
 
-/// What can be granted on a column.
+/// The privileges that can be granted on a column.
 pub const COLUMN_PRIVILEGES: Privileges =
     Privileges(Privileges::INSERT.0 | Privileges::SELECT.0 | Privileges::UPDATE.0 | Privileges::REFERENCES.0);
 
@@ -26,29 +26,29 @@ pub const COLUMN_PRIVILEGES: Privileges =
 pub struct ColumnAcls(pub BTreeMap<i32, Acl>);
 
 impl ColumnAcls {
-    /// Those written down for a table.
+    /// The lists stored for a table.
     pub fn stored(catalog: &Catalog, table: Oid) -> ColumnAcls {
         let def = catalog.custom_by_name(class::COLUMN, Oid::INVALID, &table.to_string());
-        // What can't be read gives nobody anything.
+        // Lists that can't be read give nobody a privilege.
         def.and_then(|def| serde_json::from_slice(&def.body).ok()).unwrap_or_default()
     }
 
-    /// The custom object that holds those of a table.
+    /// The custom object that holds the lists of a table.
     pub fn stored_object(catalog: &Catalog, table: Oid) -> Option<Oid> {
         catalog.custom_by_name(class::COLUMN, Oid::INVALID, &table.to_string()).map(|def| def.oid)
     }
 
-    /// The descriptor to store them by.
+    /// The descriptor to store the lists by.
     ///
     /// # Errors
-    /// XX000 if they can't be encoded.
+    /// XX000 if the lists can't be encoded.
     pub fn to_store(&self, oid: Oid, table: Oid) -> Result<CustomDef> {
         let body = serde_json::to_vec(self)
             .map_err(|error| Error::internal(format!("a list of privileges can't be stored: {error}")))?;
         Ok(CustomDef { body, class: class::COLUMN, ..super::to_store(oid, table, &Acl::default())? })
     }
 
-    /// What a column's own list gives to these roles and to everybody.
+    /// The privileges that a column's own list gives to these roles and to everybody.
     fn given(&self, number: i32, roles: &[Oid]) -> Privileges {
         let Some(acl) = self.0.get(&number) else { return Privileges::NONE };
         let has = |item: &&AclItem| item.grantee == Oid::INVALID || roles.contains(&item.grantee);
@@ -116,13 +116,13 @@ impl ColumnsUsed {
 }
 
 impl Subject {
-    /// What `role` may do with one column, by its number: what it may do with the table, and what the column's list gives.
+    /// The privileges of `role` on the column with this number: those on the table, and those that the column's list gives.
     pub fn column_privileges_of(&self, catalog: &Catalog, role: Oid, number: i32) -> Privileges {
         let of_table = self.privileges_of(catalog, role) & COLUMN_PRIVILEGES;
         of_table | ColumnAcls::stored(catalog, self.oid).given(number, &inherited_roles(catalog, role))
     }
 
-    /// What of it `role` may grant to others.
+    /// The privileges on the column with this number that `role` may grant to others.
     pub fn column_grantable_by(&self, catalog: &Catalog, role: Oid, number: i32) -> Privileges {
         let of_table = self.grantable_by(catalog, role) & COLUMN_PRIVILEGES;
         let lists = ColumnAcls::stored(catalog, self.oid);

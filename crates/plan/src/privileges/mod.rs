@@ -148,7 +148,7 @@ impl Kind {
         }
     }
 
-    /// What everybody has until something else is said.
+    /// The privileges that everybody has as long as nothing was granted or revoked.
     fn everybodys(self) -> Privileges {
         match self {
             Kind::Relation | Kind::Sequence | Kind::Schema => Privileges::NONE,
@@ -159,16 +159,16 @@ impl Kind {
     }
 }
 
-/// What one role has from another.
+/// The privileges that one role has from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AclItem {
-    /// Who has it; [`Oid::INVALID`] for everybody.
+    /// The role that has the privileges; [`Oid::INVALID`] for everybody.
     pub grantee: Oid,
-    /// Who gave it.
+    /// The role that granted the privileges.
     pub grantor: Oid,
-    /// What.
+    /// The privileges.
     pub privileges: Privileges,
-    /// What of it may be granted to others.
+    /// Those of the privileges that the grantee may grant to others.
     pub grantable: Privileges,
 }
 
@@ -176,7 +176,7 @@ pub struct AclItem {
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Acl(pub Vec<AclItem>);
 
-/// An object with what a message calls it.
+/// An object, with its name in messages.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// Its number.
@@ -218,12 +218,12 @@ impl Subject {
         Some(Subject { oid, kind, owner: object.owner().unwrap_or(BOOTSTRAP_ROLE), described })
     }
 
-    /// What has been granted on it.
+    /// The access list of the object: the stored one, or the default if nothing was granted or revoked.
     pub fn acl(&self, catalog: &Catalog) -> Acl {
         stored(catalog, self.oid).unwrap_or_else(|| self.default_acl())
     }
 
-    /// What holds as long as nothing was granted.
+    /// The access list of the object as long as nothing was granted or revoked.
     pub fn default_acl(&self) -> Acl {
         if let Some(closed) = system::closed(self.oid) {
             let item =
@@ -246,7 +246,7 @@ impl Subject {
         Acl(items)
     }
 
-    /// What `role` may do with it.
+    /// The privileges of `role` on the object.
     pub fn privileges_of(&self, catalog: &Catalog, role: Oid) -> Privileges {
         if is_superuser(catalog, role) {
             return self.kind.all();
@@ -272,7 +272,7 @@ impl Subject {
         }
     }
 
-    /// What `role` may grant to others: everything, if it is the owner's.
+    /// The privileges on the object that `role` may grant to others: all of them, if `role` has the owner's rights.
     pub fn grantable_by(&self, catalog: &Catalog, role: Oid) -> Privileges {
         if self.is_owned_by(catalog, role) {
             return self.kind.all();
@@ -326,10 +326,10 @@ impl Subject {
     }
 }
 
-/// What has been written down for the object with this number.
+/// The stored access list of the object with this number.
 pub fn stored(catalog: &Catalog, oid: Oid) -> Option<Acl> {
     let def = catalog.custom_by_name(ACL_CLASS, Oid::INVALID, &oid.to_string())?;
-    // What can't be read gives nobody anything.
+    // A list that can't be read gives nobody a privilege.
     Some(serde_json::from_slice(&def.body).unwrap_or_default())
 }
 
@@ -355,19 +355,19 @@ pub fn to_store(oid: Oid, subject: Oid, acl: &Acl) -> Result<CustomDef> {
     })
 }
 
-/// Whose objects of which kind, in which schema ([`Oid::INVALID`]: in all), have a list of their own from the beginning.
+/// The key of a list of default privileges. New objects of this kind get the list if this role makes them in this schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DefaultAcl {
-    /// Who makes them.
+    /// The role that makes the objects.
     pub role: Oid,
-    /// Where.
+    /// The schema of the objects; [`Oid::INVALID`] for all schemas.
     pub schema: Oid,
-    /// Of what kind.
+    /// The kind of the objects.
     pub kind: Kind,
 }
 
 impl DefaultAcl {
-    /// The name of the object that holds the list; also the name that is locked by who changes the list.
+    /// The name of the object that holds the list. A change of the list locks this name.
     pub fn name(&self) -> String {
         format!("{}/{}/{}", self.role.0, self.schema.0, self.letter())
     }
@@ -536,24 +536,24 @@ pub fn is_admin_of(catalog: &Catalog, role: Oid, group: Oid) -> bool {
 /// Stands for the acting role, where a stored text and not the statement names the object: USAGE of its schema is not asked for.
 pub const BY_VIEW: Oid = Oid::INVALID;
 
-/// What a statement needs, to be checked each time it runs.
+/// Privileges that a statement needs on one object. They are checked each time the statement runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The table, view, sequence, function.
     pub object: Oid,
-    /// What is done with it.
+    /// The privileges that are needed.
     pub privileges: Privileges,
     /// The role whose privileges count, if it is not the acting role: the owner of the view it is read through. A function
     /// that a view calls is [`BY_VIEW`].
     pub checked_as: Option<Oid>,
-    /// The columns of a table that it is done with.
+    /// The columns of a table for which they are needed.
     pub columns: ColumnsUsed,
     /// How many views the statement goes through to it.
     pub depth: u32,
 }
 
 impl Access {
-    /// Adds this to what a statement needs; its place there.
+    /// Adds this to the list of a statement's needs. Returns its place there.
     pub fn add_to(self, all: &mut Vec<Access>) -> usize {
         let is_same = |other: &Access| other.object == self.object && other.checked_as == self.checked_as;
         if let Some(place) = all.iter().position(is_same) {
@@ -598,7 +598,8 @@ fn require_schema_of(catalog: &Catalog, role: Oid, own_temporary: Option<Oid>, a
     }
 }
 
-/// 42501 unless `role` may look into the schemas in which a definition names something. What it does there is asked when it is run.
+/// 42501 unless `role` may look into the schemas in which a definition names objects. Other privileges are checked when the definition
+/// is run.
 ///
 /// # Errors
 /// 42501

@@ -22,7 +22,7 @@ pub use descriptor::{
     plainly_named, relation_name_is_taken,
 };
 
-/// A type with what only the catalogs want to know of it.
+/// A type, with the facts about it that only the catalogs show.
 pub struct Described {
     /// The part that resolution and input use.
     pub user_type: Arc<UserType>,

@@ -1,4 +1,4 @@
-//! What GROUP BY and aggregates demand of a query's expressions.
+//! The rules of GROUP BY and aggregates for a query's expressions.
 
 use base::{Error, Result, sqlstate};
 use plan::bound::{Query, RelationKind, for_each_inner};

@@ -198,7 +198,7 @@ impl Binder<'_, '_> {
         Ok(call(&assign::ARRAY, arguments, base))
     }
 
-    /// The new value of what subscripts lead to.
+    /// The new value of the part that subscripts select.
     fn subscripted_value(&mut self, source: Source<'_>, wanted: SqlType, column: &InsertColumn) -> Result<Expr> {
         let name = column.name.clone();
         self.part_value(source, wanted, |wanted, given| {

@@ -805,7 +805,8 @@ fn is_spread(expr: &tree::Expr) -> bool {
     }
 }
 
-/// What `(a, b) = ROW(...)` gives one column, where the row is written out: DEFAULT may stand there.
+/// The value that `(a, b) = ROW(...)` gives to one column, if the row is written out; it may be DEFAULT. Other values are returned as
+/// they are.
 fn element_of_row(value: &tree::Expr) -> &tree::Expr {
     if let Tree::MultiAssignment { source, column, columns } = &value.kind
         && let Tree::Row { fields, .. } = &source.kind

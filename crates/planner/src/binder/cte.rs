@@ -258,14 +258,14 @@ impl Binder<'_, '_> {
     }
 }
 
-/// What a recursive term may not do with the rows it reads.
+/// A forbidden use that a recursive term makes of its own rows.
 enum Misuse {
     Aggregate,
     Place(&'static str),
 }
 
-/// Looks for a place where the recursive term `query` reads its own rows and may not. `inside` is what is wrong with every
-/// place in it.
+/// Looks for a place where the recursive term `query` reads its own rows and may not. If no place in `query` may read them, `inside`
+/// names the fault.
 fn misuse(query: &Query, id: CteId, inside: Option<&'static str>, references: &mut u32) -> Option<Misuse> {
     let mut nullable = Vec::new();
     query.from.iter().for_each(|item| nullable_relations(item, false, &mut nullable));

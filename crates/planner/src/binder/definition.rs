@@ -11,7 +11,7 @@ use types::{CastContext, SqlType};
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
 
-/// What an expression of a definition is for.
+/// The purpose of an expression of a definition.
 #[derive(Debug, Clone, Copy)]
 pub enum DefinitionUse<'a> {
     /// DEFAULT of a column: it sees no columns.
@@ -53,7 +53,7 @@ pub enum DefinitionUse<'a> {
 /// point into the context's text.
 ///
 /// # Errors
-/// Whatever binding raises; 42804 when the expression has the wrong type.
+/// Errors of binding; 42804 when the expression has the wrong type.
 pub fn definition_expression(
     context: &mut BindContext<'_>,
     table: Option<&Arc<TableDef>>,
@@ -108,7 +108,7 @@ pub fn procedure_call(
 /// The default of a column, its identity's and its domain's included; NULL if it has none.
 ///
 /// # Errors
-/// What binding raises.
+/// Errors of binding.
 pub fn column_default(context: &mut BindContext<'_>, column: &ColumnDef) -> Result<Expr> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);

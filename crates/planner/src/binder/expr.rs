@@ -499,7 +499,7 @@ impl Binder<'_, '_> {
             .collect())
     }
 
-    /// What fields a row value has, as far as its expression tells.
+    /// The fields of a row value; `None` if its expression does not tell them.
     pub(super) fn row_shape(&self, row: &Expr) -> Option<Arc<RecordShape>> {
         match &row.kind {
             ExprKind::Row { shape, .. } => Some(shape.clone()),
@@ -518,7 +518,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The same for an expression of a query that has this range table. What stands further out is not looked at.
+    /// The fields of a row value in a query that has this range table. Columns of enclosing queries are not looked up.
     fn row_shape_within(&self, row: &Expr, relations: &[Relation]) -> Option<Arc<RecordShape>> {
         match &row.kind {
             ExprKind::Variable(variable) if row.sql_type.oid == oids::RECORD => {
@@ -532,7 +532,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// What fields the row values in a subquery's column have.
+    /// The fields of the row values in a column of a subquery or a common table expression.
     fn column_shape(&self, variable: &Variable, relations: &[Relation]) -> Option<Arc<RecordShape>> {
         let column = usize::try_from(variable.attribute).ok()?;
         match &relations.get(variable.relation as usize)?.kind {

@@ -438,7 +438,7 @@ impl Binder<'_, '_> {
         Ok((item, names))
     }
 
-    /// CURRENT_DATE and whatever else is written like a function without being one: a row of one column.
+    /// CURRENT_DATE and other expressions that are written like functions without being functions: a row of one column.
     fn from_expression(&mut self, expr: &tree::Expr, alias: Option<&Alias>) -> Result<Named> {
         let own_name = super::target::name_of(expr).unwrap_or_else(|| Name::new_static("?column?"));
         let name = alias.map_or(&own_name, |alias| &alias.name);
@@ -726,7 +726,7 @@ impl Binder<'_, '_> {
             JoinKind::Right => right,
             _ => left,
         };
-        // What both sides need has been noted.
+        // The reads of both sides' columns have been noted by the caller.
         Ok((condition, NamedColumn { name: name.clone(), expr, origin, read: None, in_star: true }))
     }
 }

@@ -212,7 +212,7 @@ impl Binder<'_, '_> {
         Ok(bound.sql_type)
     }
 
-    /// What only aggregates take.
+    /// Refuses the syntax that only calls of aggregates may have.
     fn refuse_aggregate_syntax(&self, call: &tree::FunctionCall) -> Result<()> {
         let name = &call.name.name;
         let complaint = if call.star {

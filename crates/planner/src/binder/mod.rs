@@ -7,8 +7,9 @@
 //! `unknown` until an operator, function, column or cast gives them a type; then they are read by that type's input
 //! function. Parameters without a type take the first type that is asked of them, as in PostgreSQL.
 //!
-//! # What it leaves to others
-//! It checks no privileges, moves nothing and folds nothing but literals: that is the planner's.
+//! # Limits
+//! The binder checks no privileges: it lists those that the statement needs. It moves no part of the query, and it folds nothing but
+//! literals. Moving and folding are the planner's work.
 
 mod aggregate;
 mod assignment;
@@ -79,7 +80,7 @@ pub trait VariableNames {
         None
     }
 
-    /// What an ambiguity between a variable and a column is resolved to.
+    /// How an ambiguity between a variable and a column is resolved.
     fn conflict(&self) -> VariableConflict {
         VariableConflict::Error
     }
@@ -96,13 +97,13 @@ pub enum VariableConflict {
     UseColumn,
 }
 
-/// What binding and planning need to know of the session.
+/// The state of the session that binding and planning use.
 pub struct BindContext<'a> {
     /// The catalog.
     pub catalog: &'a Catalog,
     /// The tables that the server computes.
     pub system: &'a dyn SystemCatalog,
-    /// What types, input and resolution ask of the catalog.
+    /// The catalog look-ups of types, of input functions, and of the resolution of functions and operators.
     pub lookup: &'a dyn CatalogLookup,
     /// The same for texts that are stored: their bare names are those of built-in objects.
     pub stored_lookup: &'a dyn CatalogLookup,
@@ -114,7 +115,7 @@ pub struct BindContext<'a> {
     pub eval: &'a mut dyn EvalContext,
     /// The schemas that unqualified names are looked for in, in order, `pg_catalog` among them.
     pub search_path: &'a [Oid],
-    /// What `pg_temp` stands for, if the session has temporary objects.
+    /// The schema that `pg_temp` stands for, if the session has temporary objects.
     pub temporary_schema: Option<Oid>,
     /// The names of variables around the statement.
     pub variables: Option<&'a dyn VariableNames>,
@@ -146,7 +147,7 @@ pub struct BindContext<'a> {
     pub named_relations: Vec<(Oid, LockMode)>,
 }
 
-/// What names and literals of a text stand for, by where they stand in it.
+/// The meanings of a text's names and literals, by their places in the text.
 #[derive(Debug, Default)]
 pub struct Resolved {
     /// Of `*` in select lists: how many columns it stands for.
@@ -242,7 +243,7 @@ pub struct Bound {
     pub subquery_count: u32,
     /// Literals were read in a way that depends on more than the catalog: settings, the zone, the clock.
     pub depends_on_settings: bool,
-    /// What whoever runs it must be allowed to do.
+    /// The privileges that running it requires.
     pub access: Vec<Access>,
 }
 
@@ -307,7 +308,7 @@ pub fn scalar(
 /// Binds the condition of a domain's CHECK.
 ///
 /// # Errors
-/// Whatever binding raises; 42804 if it is no boolean.
+/// Errors of binding; 42804 if the condition is no boolean.
 pub fn domain_check(expr: &tree::Expr, context: &mut BindContext<'_>, parameters: &mut Parameters) -> Result<Expr> {
     let mut binder = Binder::new(context, parameters);
     binder.is_definition = true;
@@ -327,7 +328,7 @@ pub struct Binder<'c, 'a> {
     cte_count: u32,
     subquery_count: u32,
     depends_on_settings: bool,
-    /// What whoever runs the statement must be allowed to do.
+    /// The privileges that running the statement requires.
     access: Vec<Access>,
     /// The owner of the view that is being expanded.
     view_owner: Option<Oid>,
@@ -335,7 +336,7 @@ pub struct Binder<'c, 'a> {
     view_depth: u32,
     /// The views that are being expanded, the outermost first.
     views: Vec<Oid>,
-    /// What is being bound is not part of the statement's own text (a view's query, a default): errors don't point.
+    /// The text being bound is not the statement's own text, but a view's query or a default: errors have no position.
     text_is_foreign: bool,
     /// The view whose stored query is being bound.
     stored_query_of: Option<Arc<TableDef>>,
@@ -371,7 +372,7 @@ impl<'c, 'a> Binder<'c, 'a> {
         }
     }
 
-    /// What the query being bound could name when it was stored.
+    /// The columns and functions that the query being bound could name when it was stored.
     fn view_scope(&self) -> Option<&ViewScope> {
         self.stored_query_of.as_ref()?.view_scope.as_ref()
     }
@@ -398,8 +399,8 @@ impl<'c, 'a> Binder<'c, 'a> {
         }
     }
 
-    /// Runs `work`, which binds what is below a view: it is read with the owner's rights, or with those of whoever asks for
-    /// `WITH (security_invoker)`.
+    /// Runs `work`, which binds the relations below a view. They are read with the rights of the view's owner, or, for a view
+    /// `WITH (security_invoker)`, with the rights of the role that runs the statement.
     fn below_view<R>(&mut self, view: &TableDef, work: impl FnOnce(&mut Self) -> R) -> R {
         let outer = std::mem::replace(&mut self.view_owner, rights_below(view));
         self.view_depth += 1;
@@ -439,7 +440,7 @@ impl<'c, 'a> Binder<'c, 'a> {
             .add_to(&mut self.access);
     }
 
-    /// Notes that the statement uses a column of what `access` is about: by its place, or a system column's number.
+    /// Notes that the statement uses a column of the object of entry `access`: by its place, or a system column's number.
     fn uses_column(&mut self, access: usize, privilege: Privileges, attribute: i32) {
         let access = &mut self.access[access];
         access.privileges = access.privileges | privilege;
@@ -478,7 +479,8 @@ impl<'c, 'a> Binder<'c, 'a> {
     }
 }
 
-/// With whose rights what is below a view is read: its owner's, or, with `security_invoker`, those of whoever asks.
+/// The role with whose rights the relations below a view are read: its owner, or, with `security_invoker`, `None` for the role that runs
+/// the statement.
 pub fn rights_below(view: &TableDef) -> Option<Oid> {
     (!has_option(view, "security_invoker")).then_some(view.owner)
 }

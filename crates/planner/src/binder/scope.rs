@@ -1,4 +1,4 @@
-//! What names mean in a query, and looking columns up.
+//! The meaning of names in a query, and the lookup of columns.
 
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ pub(super) struct Scope {
     pub(super) relations: Vec<Relation>,
     /// Its FROM.
     pub(super) from: Vec<FromItem>,
-    /// What names stand for.
+    /// The items that names are looked up in.
     pub(super) names: Vec<NamedItem>,
     /// Common table expressions visible here and further in.
     pub(super) ctes: Vec<VisibleCte>,
@@ -162,7 +162,7 @@ pub(super) struct Scope {
     pub(super) in_aggregate: bool,
     /// Within CASE or COALESCE, where sets are refused.
     pub(super) set_refusal: Option<&'static str>,
-    /// What is being bound may read items that stand before it in FROM.
+    /// The item of FROM that is being bound may read items that stand before it.
     pub(super) lateral_active: bool,
     /// The entry of the table that is changed, while items beside it are bound.
     pub(super) changed: Option<u32>,
@@ -241,7 +241,8 @@ pub(super) struct NamedColumn {
     pub(super) expr: Expr,
     /// The column's own place in its table, for what a client is told.
     pub(super) origin: Option<(u32, i32)>,
-    /// What reading it is noted as: where in the statement's needs, and its place in the table or view that is about.
+    /// How a read of the column is noted: the index of an entry in the binder's list of needed privileges, and the column's place in
+    /// the table or view of that entry.
     pub(super) read: Option<(usize, i32)>,
     /// `*` includes it.
     pub(super) in_star: bool,
@@ -260,8 +261,9 @@ pub const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
     ("tableoid", -6, oids::OID),
 ];
 
-/// A system column of `table`. What the server computes has no rows on disk, but it has a number, and counts as made by
-/// whoever made the catalog as it is: clients that look for what has changed since then look at `xmin`.
+/// A system column of `table`. A table that the server computes has no rows on disk, but it has a number, which is its `tableoid`. Its
+/// `xmin` comes from the catalog's version, because clients that look for changes of the catalog look at `xmin`. Its other columns of
+/// types `xid` and `cid` are 0.
 fn system_column(scope: &Scope, table: Oid, variable: Variable, oid: Oid, catalog_version: u64) -> Expr {
     let is_computed = matches!(scope.relations[variable.relation as usize].kind, bound::RelationKind::Virtual(_));
     let value = match (variable.attribute, oid) {
@@ -322,7 +324,7 @@ impl Scope {
         has_system_columns(&self.relations[relation as usize]).then_some(relation)
     }
 
-    /// Whether an entry stands within a join: names of what is joined then belong to the join, which has no system columns.
+    /// Whether an entry stands within a join: the names of its columns then belong to the join, which has no system columns.
     pub(super) fn is_joined(&self, relation: u32) -> bool {
         self.from.iter().any(|item| matches!(item, FromItem::Join(_)) && made_up(item, relation, true))
     }
@@ -361,7 +363,7 @@ pub(super) fn raised(mut expr: Expr, levels: u32, location: Location) -> Expr {
     expr
 }
 
-/// What a column's name was found to be.
+/// The result of looking a column's name up.
 pub(super) struct FoundColumn {
     pub(super) expr: Expr,
 }

@@ -14,15 +14,15 @@ use types::{SqlType, oids};
 use super::Binder;
 use super::scope::{Place, Scope};
 
-/// What the clauses add.
+/// The columns that SEARCH and CYCLE add to a common table expression.
 pub(super) struct Added {
-    /// Columns, in the order in which they stand behind the query's own.
+    /// The columns, in the order in which they stand behind the query's own.
     pub(super) columns: Vec<(Name, SqlType)>,
     /// The mark of a row that closes no cycle.
     unmarked: Option<Expr>,
 }
 
-/// What a term of the recursion is extended for.
+/// The term of the recursion that is extended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Term {
     Anchor,

@@ -24,7 +24,7 @@ impl Binder<'_, '_> {
         self.query(query, true)
     }
 
-    /// Binds a query in a scope of its own. Without `settle`, targets may stay `unknown` for whoever uses them.
+    /// Binds a query in a scope of its own. Without `settle`, targets may stay `unknown`: the caller gives them types.
     pub(super) fn query(&mut self, query: &tree::Query, settle: bool) -> Result<Query> {
         self.nested(|binder| {
             binder.scopes.push(Scope::new(Place::Select));

@@ -16,7 +16,7 @@ use super::scope::{NamedItem, Place, Scope};
 use super::updatable_view::{ChangeTarget, ChangeVerb};
 use super::{BindContext, Binder, Parameters};
 
-/// What a table's name was found to be.
+/// The relation that a table's name was found to stand for.
 #[derive(Debug, Clone)]
 pub(super) enum FoundRelation {
     /// A table or view.
@@ -79,7 +79,7 @@ impl Binder<'_, '_> {
         Err(self.error(sqlstate::INSUFFICIENT_PRIVILEGE, message, location))
     }
 
-    /// What a table's name stands for.
+    /// The relation that a table's name stands for; `None` if there is none.
     pub(super) fn relation_named(
         &mut self,
         schema: Option<&Name>,
@@ -160,7 +160,7 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// What INSERT, UPDATE or DELETE names.
+    /// The target that INSERT, UPDATE or DELETE names.
     pub(super) fn change_target_named(&mut self, name: &QualifiedName, verb: ChangeVerb) -> Result<ChangeTarget> {
         let complaint = |binder: &Self, what: String| Err(binder.error(sqlstate::WRONG_OBJECT_TYPE, what, -1));
         if name.schema.is_none() && self.context.transition_tables.iter().any(|table| table.name == name.name) {

@@ -14,7 +14,7 @@ use types::{RecordShape, SqlType, Value};
 use super::scope::{Place, Scope};
 use super::{BindContext, Binder, Parameters};
 
-/// How many rows a statement is thought to change, for the plans of what reads them.
+/// The number of rows that a statement is assumed to change, for the plans that read them.
 const TRANSITION_ROWS: f64 = 100.0;
 
 /// The number of the system column `tableoid`.
@@ -23,7 +23,7 @@ const TABLEOID: i32 = -6;
 /// Binds a new trigger's WHEN, over the full old row followed by the full new row.
 ///
 /// # Errors
-/// 42P17 for a row that the trigger does not have, and whatever binding raises.
+/// 42P17 for a row that the trigger does not have, and errors of binding.
 pub fn trigger_condition(
     context: &mut BindContext<'_>,
     table: &Arc<TableDef>,

@@ -69,8 +69,8 @@ impl Binder<'_, '_> {
         Ok(SqlType::with_typmod(oid, typmod))
     }
 
-    /// Tells that a type keeps fewer digits of seconds than it was asked for. What a view or a default says was told
-    /// when it was made; a plan that something is to be told of isn't kept for others.
+    /// Warns that a type keeps fewer digits of seconds than the statement asks for. A view or a default gave this warning when it was
+    /// made, and does not repeat it. A plan with a warning is not cached, so that every use of the text gives the warning.
     pub(super) fn warn_of_precision(&mut self, oid: Oid, modifiers: &[i32], location: Location) {
         if let Some(warning) = types::precision_warning(oid, modifiers).filter(|_| !self.text_is_foreign) {
             let warning = self.at(warning, location);

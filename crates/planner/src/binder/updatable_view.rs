@@ -17,7 +17,7 @@ use super::scope::{NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
 use super::{BindContext, Binder, Parameters};
 
-/// What a statement changes: a table, in some views' place if one was named.
+/// The table that a statement changes. If the statement names a view, this is the table below the view, or below several views.
 pub(super) struct ChangeTarget {
     /// The table.
     pub(super) table: Arc<TableDef>,
@@ -27,7 +27,7 @@ pub(super) struct ChangeTarget {
     columns: Vec<(Name, std::result::Result<usize, &'static str>)>,
     /// The WITH CHECK OPTIONs to keep: the view's name, and the condition over relation 0, the table's new row.
     pub(super) checks: Vec<(Name, Expr)>,
-    /// Where it is noted what the statement does with what it names.
+    /// The entry of the needed privileges for the table or view that the statement names.
     pub(super) access: usize,
 }
 
@@ -35,10 +35,11 @@ pub(super) struct ChangeTarget {
 struct Layer {
     view: Arc<TableDef>,
     select: Select,
-    /// What it reads from.
+    /// The table or view that the view reads from.
     from: TableReference,
-    /// What it reads of that, and for each of its columns the table's column that it is.
+    /// The columns of `from` that the view reads.
     reads: ColumnsUsed,
+    /// For each column of the view, the place of the column of the changed table that it stands for; `None` if it stands for none.
     places: Vec<Option<usize>>,
 }
 
@@ -102,7 +103,7 @@ impl ChangeTarget {
         view.columns.iter().find(|column| !column.dropped && column.name == name.as_str())
     }
 
-    /// What the statement calls it.
+    /// The name of the table or view that the statement changes, as the statement knows it.
     pub(super) fn name(&self) -> &str {
         self.view().map_or(&self.table.name, |view| &view.name)
     }
@@ -233,7 +234,7 @@ fn query_of(view: &TableDef) -> Result<tree::Query> {
 }
 
 impl Binder<'_, '_> {
-    /// What a change through `view` changes.
+    /// The target of a change through `view`.
     ///
     /// # Errors
     /// 55000 if the view passes no changes on.
@@ -308,7 +309,7 @@ impl Binder<'_, '_> {
         if let Some((_, why)) = clauses.into_iter().find(|(is_there, _)| *is_there) {
             return Ok(Err(why));
         }
-        // What its calls are is known when they are bound.
+        // Whether calls are aggregates, window functions or set-returning functions is known once they are bound.
         let text = view.view_query.clone().unwrap_or_default();
         let noted = self.access.clone();
         let bound = self.below_view(view, |binder| binder.view_query(&text, Some(view)));
@@ -391,7 +392,8 @@ impl Binder<'_, '_> {
     /// Binds the views' select lists and conditions over entry `relation` of the innermost scope, which is the table: the
     /// columns of the outermost view, and the conditions with the numbers of their views, innermost first.
     ///
-    /// What the views read of what is below them is noted in `below`, if that is not empty.
+    /// `below` has, for each view, the entry of the needed privileges for the table or view that the view reads from. The columns that
+    /// the view reads are noted there. If `below` is empty, nothing is noted.
     fn bind_layers(
         &mut self,
         target: &mut ChangeTarget,
@@ -471,7 +473,7 @@ impl Binder<'_, '_> {
         result.map(|()| (columns, conditions))
     }
 
-    /// Where it is noted what the views' owners do with what is below each view.
+    /// For each view, the entry of the needed privileges of the view's owner on the table or view below it.
     fn layer_access(&mut self, target: &ChangeTarget) -> Vec<usize> {
         let outer = self.view_owner;
         let mut below = Vec::with_capacity(target.layers.len());
@@ -486,14 +488,14 @@ impl Binder<'_, '_> {
         below
     }
 
-    /// Notes what the statement does with what it names.
+    /// Notes the privileges that the statement needs on the table or view that it names.
     pub(super) fn needs_target(&mut self, target: &mut ChangeTarget, privileges: Privileges) {
         let named = target.view().map_or(target.table.oid, |view| view.oid);
         target.access = self.needs(named, privileges);
     }
 
-    /// Notes what the views' owners do with what is below, once all is known that the statement does with what it names.
-    /// They read what their views read, as soon as the statement reads anything.
+    /// Notes the privileges that the views' owners need on the tables and views below. The needs of the statement on the view that it names
+    /// must be complete. The owners read the columns that their views read, as soon as the statement reads anything.
     pub(super) fn needs_below(&mut self, target: &ChangeTarget) {
         let named = self.access.get(target.access).map(|named| (named.privileges, named.columns.clone()));
         let Some((privileges, mut used)) = named.filter(|_| target.view().is_some()) else { return };
@@ -530,15 +532,15 @@ impl Binder<'_, '_> {
         named.filter_map(in_table).collect()
     }
 
-    /// Notes that the statement gives a column of what it names a value; by its place in the table, or among the view's
-    /// columns if `name` is one of them.
+    /// Notes that the statement gives a value to a column of the table or view that it names. For a view this is the column `name`, if it
+    /// has one; for a table the column at `place`.
     pub(super) fn changes_column(&mut self, target: &ChangeTarget, privilege: Privileges, place: usize, name: &Name) {
         let in_view = target.columns.iter().position(|(own, _)| own == name);
         let place = if target.view().is_some() { in_view } else { Some(place) };
         place.into_iter().for_each(|place| self.uses_column(target.access, privilege, place as i32));
     }
 
-    /// Notes that the statement gives values to the first columns of what it names.
+    /// Notes that the statement gives values to the first columns of the table or view that it names.
     pub(super) fn fills_columns(&mut self, target: &ChangeTarget, places: &[usize]) {
         for (number, place) in places.iter().enumerate() {
             let place = if target.view().is_some() { number } else { *place };
@@ -546,10 +548,10 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Makes the names of what is changed visible for entry `relation`, its table; the conditions that the views have.
+    /// Makes the target's column names visible for entry `relation`, which is the target's table. Returns the conditions of the views.
     ///
     /// # Errors
-    /// What binding the views raises.
+    /// Errors of binding the views.
     pub(super) fn show_target(
         &mut self,
         target: &mut ChangeTarget,
@@ -605,7 +607,7 @@ pub fn check_option(view: &TableDef) -> Option<&str> {
 /// Why a view passes no changes on by itself; nothing if it does.
 ///
 /// # Errors
-/// What binding its query raises.
+/// Errors of binding its query.
 pub fn why_not_updatable(context: &mut BindContext<'_>, view: &Arc<TableDef>) -> Result<Option<String>> {
     let mut parameters = Parameters::fixed(Vec::new());
     let mut binder = Binder::new(context, &mut parameters);
@@ -622,7 +624,7 @@ pub fn why_not_updatable(context: &mut BindContext<'_>, view: &Arc<TableDef>) ->
 /// an UPDATE can assign.
 ///
 /// # Errors
-/// What binding its query raises.
+/// Errors of binding its query.
 pub fn possible_changes(
     context: &mut BindContext<'_>,
     view: &Arc<TableDef>,

@@ -290,7 +290,7 @@ impl Binder<'_, '_> {
         Ok(WindowFrame { mode, start, end, exclusion })
     }
 
-    /// What the offset of a frame of values must be, by the type of the one key.
+    /// The type that the offset of a RANGE frame must have, by the type of the only sort key.
     fn range_offset_type(
         &mut self,
         spec: &WindowSpec,

@@ -203,7 +203,7 @@ impl<'w, 'q> BoundNames<'w, 'q> {
     }
 }
 
-/// The names of what a query reads of those around it.
+/// The names of the columns that a query reads of the queries around it.
 fn read_outside(query: &Query, scopes: &[Scope<'_>]) -> Vec<String> {
     let mut read = Vec::new();
     query.for_each_expr(0, &mut |expr, depth| {
@@ -379,7 +379,7 @@ fn sorted_text(expr: &plan::Expr, deparser: &Deparser<'_>) -> String {
 pub(super) enum Shown {
     /// With a cast that was not written.
     Full,
-    /// Without: whatever reads it adds the cast.
+    /// Without that cast: the place where the text is read adds it.
     Plain,
     /// As a key of ORDER BY or GROUP BY.
     Sorted,

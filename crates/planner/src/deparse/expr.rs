@@ -22,7 +22,7 @@ pub enum Qualify {
     WhereNeeded,
 }
 
-/// What the places that an expression reads are called.
+/// The names of the places that an expression reads.
 pub trait Names {
     /// A slot of the current row, as it is written, with its type.
     fn column(&self, slot: u32) -> (String, Option<SqlType>);
@@ -102,7 +102,7 @@ pub struct Deparser<'a> {
     /// Rows of named types are shown with these.
     shows_row_types: bool,
     format: FormatSettings,
-    /// What parameters stand for, where that is to be shown.
+    /// The values of parameters, if they are to be shown.
     values: &'a [Value],
 }
 
@@ -182,7 +182,7 @@ impl<'a> Deparser<'a> {
         self
     }
 
-    /// The text of an expression. A cast at its top that was not written is left out: whoever reads the text adds it.
+    /// The text of an expression. A cast at its top that was not written is left out: the place where the text is read adds it.
     pub fn text(&self, expr: &Expr) -> String {
         let mut out = Writer { deparser: self, text: String::new(), level: self.start_level };
         out.expr(expr, false);
@@ -612,7 +612,7 @@ impl Writer<'_, '_> {
             }
             return self.close();
         }
-        // What is written `extract(year from t)` is a function whose first argument is the field's name.
+        // `extract(year from t)` is a call of a function whose first argument is the field's name.
         if let (FunctionTarget::Builtin(function), [field, source]) = (&call.function, call.arguments.as_slice())
             && function.name == "extract"
             && let ExprKind::Constant(Value::Text(field)) = &field.kind

@@ -1,13 +1,13 @@
 //! From expressions and queries back to SQL text, in PostgreSQL's form.
 //!
 //! Two kinds of trees are written:
-//! - **bound expressions** ([`Deparser`]): defaults, checks, index expressions, and what EXPLAIN shows. Every literal
+//! - **bound expressions** ([`Deparser`]): defaults, checks, index expressions, and expressions in EXPLAIN. Every literal
 //!   carries its type and every operator its parentheses, so that the text means the same when it is read again.
-//! - **stored queries** ([`query_text`]): those of views. The clauses are laid out as they were written, and what stands in them comes from
-//!   what it was bound to. Tables and columns are called by the names that they have now.
+//! - **stored queries** ([`query_text`]): those of views. The clauses are laid out as they were written, and their contents come from the
+//!   bound query. Tables and columns are called by the names that they have now.
 //!
-//! What is stored is written with [`Qualify::Always`], so that it does not depend on the search path it will be read
-//! under; what is shown is written with [`Qualify::WhereNeeded`].
+//! Text that is stored is written with [`Qualify::Always`], so that it does not depend on the search path under which it will be read.
+//! Text that is only shown is written with [`Qualify::WhereNeeded`].
 
 mod bound;
 mod call;

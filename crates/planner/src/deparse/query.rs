@@ -15,7 +15,7 @@ use super::expr::sort_suffix;
 use super::naming::Catalogs;
 use crate::binder::{self, column_name};
 
-/// What the objects that a query names are called in its text.
+/// The names of a query's objects in its text.
 pub trait QueryNames {
     /// A table, without its alias; `is_hidden` says of a bare name that a common table expression has it. Common table expressions are
     /// not asked for.
@@ -34,7 +34,7 @@ pub trait QueryNames {
         None
     }
 
-    /// What the field of a row at this place is called now, if that is known.
+    /// The current name of the field of a row at this place of the text, if it is known.
     fn field(&self, _location: Location, _name: &Name) -> Option<Name> {
         None
     }
@@ -274,7 +274,7 @@ impl<'a> Writer<'a> {
         self.text.push_str(&dotted(name));
     }
 
-    /// What `write` writes, apart from the rest.
+    /// The text that `write` writes, without adding it to the text written so far.
     pub(super) fn piece(&mut self, write: impl FnOnce(&mut Self)) -> String {
         let before = std::mem::take(&mut self.text);
         write(self);

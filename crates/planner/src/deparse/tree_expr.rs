@@ -1,4 +1,4 @@
-//! Expressions as written, back to text. Whatever binds less tightly than a function call gets parentheses.
+//! Writes expressions of the syntax tree as text. An expression that binds less tightly than a function call gets parentheses.
 
 use syntax::tree::{
     Expr, ExprKind, FunctionCall, Indirection, Literal, Location, Name, OperatorName, SessionFunction, SubqueryKind,
@@ -375,7 +375,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What the grammar has words of its own for, in these words: whether it is such a call.
+    /// Writes a call for which the grammar has words of its own, in these words. Returns false, and writes nothing, for other calls.
     fn with_words(&mut self, call: &FunctionCall) -> bool {
         let pieces: &[(&str, usize)] = match (call.name.name.as_str(), call.arguments.len()) {
             ("extract", 2) => {

@@ -93,11 +93,11 @@ impl KeyValue {
 struct Indexable<'e> {
     /// Its place among the conditions.
     place: usize,
-    /// What is compared.
+    /// The compared expression.
     operand: &'e Expr,
-    /// How.
+    /// The comparison.
     comparison: Comparison,
-    /// With what; absent for IS NULL.
+    /// The value that the operand is compared with; absent for IS NULL.
     value: Option<&'e Expr>,
     /// The other entries that the value reads.
     requires: RelationSet,
@@ -536,7 +536,7 @@ fn use_predicate(
     }
 }
 
-/// What an index is sorted by, as expressions over the entry.
+/// The keys of an index, as expressions over the entry.
 fn key_operands(
     index: &IndexDef,
     table: &TableDef,

@@ -21,7 +21,7 @@ use super::unread::drop_unread_columns;
 use super::{Planner, node};
 use crate::binder::{self, calls_volatile};
 
-/// What building a query's FROM needs and finds out.
+/// The inputs and the results of building a query's FROM.
 pub(super) struct Builder<'q> {
     /// The entries; subqueries are taken out as they are planned.
     pub(super) relations: &'q mut Vec<Relation>,
@@ -63,7 +63,7 @@ impl Planner<'_, '_> {
     pub(super) fn filter(&mut self, plan: Plan, conditions: Vec<Expr>, layout: &Layout) -> Result<Plan> {
         let Some(condition) = self.lower_conditions(conditions, layout)? else { return Ok(plan) };
         let (width, rows, cost) = (plan.width as usize, plan.rows, plan.cost);
-        // What is never true needs no rows to be looked at.
+        // A condition that is never true needs no rows to be looked at.
         if let Some(Value::Bool(false) | Value::Null) = condition.as_constant() {
             let exprs = vec![Expr::null(SqlType::UNKNOWN); width];
             return Ok(node(Node::Result { exprs, condition: Some(Expr::boolean(false)) }, width, 1.0, 0.01));
@@ -381,7 +381,8 @@ fn push(query: &mut Query, relation: u32, condition: Expr) {
     }
     let mut condition = condition;
     let targets = query.output().map(|target| target.expr.clone()).collect::<Vec<_>>();
-    // What it read of enclosing queries is one query further out from inside; then its own columns are replaced.
+    // Seen from inside the subquery, the condition's variables of enclosing queries are one level further out. Then the subquery's
+    // columns are replaced by their expressions.
     raise_outer(&mut condition);
     substitute(&mut condition, 0, relation, &targets);
     let conditions = query.filter.take().into_iter().chain(std::iter::once(condition)).collect();

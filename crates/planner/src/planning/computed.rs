@@ -2,7 +2,7 @@
 //!
 //! A key of an order or of a window that calls something volatile must be the same value wherever it is used: for sorting, for
 //! telling peers and partitions apart, in the select list, and in parts of the select list that are written alike. It is
-//! computed below whatever uses it, and is a column from then on. An expression that calls nothing volatile stays where it is.
+//! computed below all its uses, and is a column from then on. An expression that calls nothing volatile stays where it is.
 
 use base::Result;
 use plan::{Expr, ExprKind, Node, Plan, Variable};
@@ -45,7 +45,7 @@ impl Computed {
         }
     }
 
-    /// Puts the columns in the place of what they hold, in parts of `expr` as well.
+    /// Replaces computed expressions by the columns that hold their values, in parts of `expr` as well.
     pub(super) fn replace(&self, expr: &mut Expr) {
         if self.found.is_empty() {
             return;

@@ -255,7 +255,7 @@ fn reduce_outer_joins(group: &mut Group, refused_above: RelationSet) {
                     group.conditions.extend(inner.conditions);
                 }
                 group.conditions.extend(conditions);
-                // What came up from inside may be reduced in turn.
+                // Outer joins that came up from inside may be reduced in turn.
                 index = 0;
             }
             JoinKind::Full => {
@@ -277,7 +277,7 @@ fn reduce_outer_joins(group: &mut Group, refused_above: RelationSet) {
     let above = refused_above | refused(&group.conditions);
     for unit in &mut group.units {
         let Unit::Outer(join) = unit else { continue };
-        // What the join's own condition refuses finds no partner; only a semi join's left rows are gone without one.
+        // A row that the join's own condition refuses finds no partner. Of these joins, only a semi join drops a left row without one.
         let own = refused(&join.conditions);
         let (left, right) = match join.kind {
             JoinKind::Semi => (above | own, own),

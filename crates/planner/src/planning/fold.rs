@@ -16,11 +16,11 @@ use types::{self, ArrayValue, CatalogLookup, EvalContext, FormatSettings, Implem
 
 /// Replaces calls of immutable functions on constants by their results, and simplifies AND, OR, NOT, CASE and COALESCE.
 ///
-/// A failing computation is an error at once, except where a constant before it says that it is never reached. Functions in SQL are inlined; what their bodies
-/// need is noted in `inlining`.
+/// A failing computation is an error at once, except where a constant before it says that it is never reached. Functions in SQL are
+/// inlined; the privileges that their bodies need are noted in `inlining`.
 ///
 /// # Errors
-/// What inlining raises.
+/// Errors of inlining.
 pub fn fold(expr: &mut Expr, context: &mut BindContext<'_>, inlining: &mut Inlining) -> Result<()> {
     fold_within(expr, context, inlining)
 }

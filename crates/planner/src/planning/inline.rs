@@ -1,8 +1,8 @@
-//! Functions in SQL become part of the statement that calls them, where that gives the same and costs less.
+//! Functions in SQL become part of the statement that calls them, where the results are the same and the cost is less.
 //!
 //! PostgreSQL's rules, in its order. A call in an expression is replaced by the one expression that the body selects; a
-//! call in FROM by the body's query. What a body calls or reads is asked for like what the statement itself names, and a
-//! function that is replaced changes the catalog's version, which plans are good for.
+//! call in FROM by the body's query. A plan needs the privileges on the objects that a body calls or reads, as on those that the statement
+//! itself names. A plan is valid for one version of the catalog, and replacing a function changes that version.
 
 use std::sync::Arc;
 
@@ -22,30 +22,30 @@ use crate::binder::{self, BindContext, Bound, Parameters};
 
 /// An argument that is used more often than once may cost as much as this many calls of built-in functions.
 const REPEATED_COST_MAX: u32 = 10;
-/// What a call of a function in SQL or PL/pgSQL is taken to cost, in calls of built-in functions.
+/// The assumed cost of a call of a function in SQL or PL/pgSQL, in calls of built-in functions.
 const STORED_CALL_COST: u32 = 100;
 
-/// So much may be inlined into one statement; what else it calls stays a call. Functions that use each other or their
-/// arguments twice would double it at each level.
+/// The limit of what is inlined into one statement, in nodes of expressions. Further calls stay calls. Functions that use each other or
+/// their arguments twice would double the size at each level.
 const NODES_MAX: usize = 20_000;
-/// How deep an expression may be nested that inlining makes; a call that would make it deeper stays a call. Whatever walks
-/// an expression takes stack for each level, and not all of it can look how much is left.
+/// The deepest nesting of an expression that inlining makes; a call that would make it deeper stays a call. Code that walks an
+/// expression takes stack for each level, and not all such code can check how much stack is left.
 const DEPTH_MAX: usize = 300;
-/// What reading a body costs at least, in nodes of expressions.
+/// The least cost of reading a body, in nodes of expressions.
 const BODY_NODES: usize = 10;
 
-/// The memory that constants may take which a kept plan has computed. Plans are counted by their texts, and a short text computes a large
-/// constant.
+/// The limit of memory for the computed constants of a plan that is kept. The cache of plans counts their texts only, and a short text may
+/// compute a large constant.
 const CONSTANT_BYTES_MAX: usize = 64 << 10;
 
-/// What inlining has come to within one statement.
+/// The state of inlining within one statement.
 #[derive(Default)]
 pub struct Inlining {
     /// Nodes of expressions that were made.
     nodes: usize,
     /// The functions whose bodies are being worked on, outermost first: none of them is inlined into itself.
     active: Vec<Oid>,
-    /// What the bodies need to be allowed to do.
+    /// The privileges that the bodies need.
     pub access: Vec<Access>,
     /// A call has become part of the statement.
     pub has_inlined: bool,
@@ -158,10 +158,10 @@ fn assigned(expr: Expr, target: SqlType, context: &BindContext<'_>) -> Expr {
     }
 }
 
-/// What a call of a function in SQL is, as an expression; `None` where it stays a call.
+/// The expression that a call of a function in SQL becomes; `None` where it stays a call.
 ///
 /// # Errors
-/// What binding the body raises, and constants in it that can't be computed, with the function in the context.
+/// Errors of binding the body, and of constants in it that can't be computed. The errors have the function in their context.
 pub(super) fn inlined_call(
     call: &Call,
     context: &mut BindContext<'_>,
@@ -330,7 +330,7 @@ fn uses(expr: &Expr, number: u32) -> usize {
     own + below
 }
 
-/// What computing `expr` costs, in calls of built-in functions.
+/// The cost of computing `expr`, in calls of built-in functions.
 fn call_cost(expr: &Expr) -> u32 {
     let own = match &expr.kind {
         ExprKind::Call(call) | ExprKind::NullIf(call) | ExprKind::IsDistinct { equal: call, .. } => {
@@ -456,7 +456,7 @@ impl Planner<'_, '_> {
         let has_outputs = function.arguments.iter().any(|argument| argument.mode.is_output());
         let wanted: Vec<SqlType> = relation.columns.iter().map(|column| column.sql_type).collect();
         if function.returns == oids::RECORD && !has_outputs {
-            // What the statement's definition list says.
+            // The types come from the statement's column definition list.
             routine::check_columns(function, &shown, &wanted, self.context.lookup)?;
         } else {
             routine::check_result(function, Some(&statement), Some(&shown), self.context.lookup)?;

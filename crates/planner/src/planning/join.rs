@@ -43,7 +43,7 @@ pub(super) struct JoinPath {
     pub(super) left: Path,
     pub(super) right: Path,
     pub(super) method: Method,
-    /// What else must hold.
+    /// The further conditions of the join, besides those of `method`.
     pub(super) conditions: Vec<Expr>,
     pub(super) rows: f64,
     pub(super) cost: f64,
@@ -148,7 +148,7 @@ impl Path {
     }
 }
 
-/// A unit of a group, with what the search needs to know of it.
+/// A unit of a group, with the facts about it that the search needs.
 struct Candidate {
     unit: Option<Unit>,
     set: RelationSet,
@@ -166,7 +166,7 @@ struct Pending {
     set: RelationSet,
 }
 
-/// How a unit is joined to what is there already.
+/// How a unit is joined to the units that are joined already.
 struct Step {
     rows: f64,
     cost: f64,
@@ -377,7 +377,7 @@ impl Planner<'_, '_> {
         Ok((cost, order))
     }
 
-    /// The cheapest way to join a unit to what is there, which `left` may be the path of.
+    /// The cheapest way to join a unit to the units that are joined already. `left` is their path, if it is known.
     #[expect(clippy::too_many_arguments, reason = "what is there is told by its parts")]
     fn step(
         &mut self,
@@ -462,7 +462,8 @@ impl Planner<'_, '_> {
         Ok(best)
     }
 
-    /// What it costs to have a path's rows in the order of these keys, and the access that gives them so without sorting.
+    /// The cost of getting a path's rows in the order of these keys. Also the access that gives them in this order, if one costs less than
+    /// sorting them.
     fn in_order(
         &mut self,
         relations: &Relations<'_>,
@@ -760,7 +761,7 @@ fn with_access(path: Path, access: Option<ScanPath>) -> Path {
 fn merge_keys(condition: &Expr, left: RelationSet, right: RelationSet) -> Option<(Expr, Expr)> {
     let ExprKind::Call(call) = &condition.kind else { return None };
     let operator = call.operator?;
-    // Whoever pads compares otherwise than who doesn't.
+    // `char(n)` ignores trailing blanks; other string types do not.
     let is_padded = |oid| oid == oids::BPCHAR;
     let has_order = |argument: &Expr| {
         let own = argument.sql_type.oid;

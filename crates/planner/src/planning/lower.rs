@@ -116,7 +116,7 @@ impl Planner<'_, '_> {
         self.note_unpopulated(&plan);
         let correlated =
             self.uses[mark..].iter().any(|(used, _)| *used <= depth) || self.varying_reads.len() > reads_mark;
-        // Without a row of this query at hand, as in the condition of an index, whoever has one stores them.
+        // Without a row of this query at hand, as in the condition of an index, a node further up that has one stores the outer values.
         let mut arguments = self.take_arguments(mark, |_| !layout.slots.is_empty());
         for (_, argument) in &mut arguments {
             let above = self.above_grouping(std::mem::replace(argument, Expr::boolean(true)));

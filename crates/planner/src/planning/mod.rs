@@ -2,15 +2,15 @@
 //!
 //! # How it works
 //! A query is planned in its own *frame*. Its subqueries in FROM and its common table expressions are merged into it
-//! where that changes nothing, its conditions are split at AND and attached where their columns are, and each table
-//! gets the cheapest way to its rows: a unique index's point, an index range, or all rows. Tables are joined in the
+//! where this does not change the result. Its conditions are split at AND and attached where their columns are. Each table
+//! gets the cheapest access to its rows: a unique index's point, an index range, or all rows. Tables are joined in the
 //! order that a search over left-deep orders finds cheapest, each by hash, by nested loop, or by a nested loop that
-//! looks the right row up by index. What is above the joins (groups, windows, distinct rows, order, limit, row locks,
-//! changes) is stacked in the one order SQL gives it.
+//! looks the right row up by index. The nodes above the joins (groups, windows, distinct rows, order, limit, row locks,
+//! changes) are stacked in the one order that SQL gives them.
 //!
 //! Columns are bound variables until the very end: only when a node is built, from below, is it known which slot holds
 //! which column, and its expressions are *lowered* to slots. A variable of an enclosing query (or of a left join side)
-//! becomes an outer value then, which whoever starts the inner plan stores first.
+//! becomes an outer value then. The code that starts the inner plan stores this value first.
 //!
 //! # Costs
 //! In PostgreSQL's units and with its default constants, but far fewer terms. One rule stands above costs: a row that
@@ -368,18 +368,18 @@ struct Planner<'c, 'a> {
     unpopulated: Option<Arc<TableDef>>,
 }
 
-/// What is known of a query while it, or something inside it, is being planned.
+/// The state of a query while it, or a query inside it, is being planned.
 #[derive(Default)]
 struct Frame {
     /// Expressions of this query (over its own variables) that something inside it reads as outer values.
     requests: Vec<Request>,
-    /// What stands for what above the grouping.
+    /// The outputs of the grouping, which replace equal expressions above it.
     grouping: Option<Grouping>,
 }
 
 /// An outer value.
 struct Request {
-    /// What it is, in terms of its frame.
+    /// Its expression, over the variables of its frame.
     expr: Expr,
     /// Its number.
     index: u32,
@@ -394,7 +394,7 @@ struct Grouping {
 /// A column of a row under construction: an entry of the range table and a column of it, or a computed one.
 type Slot = (u32, i32);
 
-/// What is turned off by a setting seems to cost so much more: it is done only where nothing else will do.
+/// The cost added to a method that a setting turns off, so that it is used only where there is no other method.
 const DISABLED_COST: f64 = 1e10;
 /// Stands for a relation in the slots of grouping expressions and aggregates.
 const GROUP_RELATION: u32 = u32::MAX;
@@ -466,8 +466,8 @@ impl Planner<'_, '_> {
         index
     }
 
-    /// Takes the outer values of the innermost frame that were read since `mark`, with what they are: whoever asks
-    /// stores them before what reads them starts. Those that `can_store` refuses are left for somebody further up.
+    /// Takes the outer values of the innermost frame that were read since `mark`, with their expressions. The caller's node stores them
+    /// before the plan that reads them starts. Values that `can_store` refuses are left for a node further up.
     fn take_arguments(&mut self, mark: usize, can_store: impl Fn(&Expr) -> bool) -> Vec<(u32, Expr)> {
         let depth = self.frames.len() - 1;
         let mut arguments: Vec<(u32, Expr)> = Vec::new();

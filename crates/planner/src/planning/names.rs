@@ -1,4 +1,4 @@
-//! The names that PostgreSQL gives to what is not named: `t_pkey`, `t_a_b_key`, `t_a_idx`, `t_a_seq`, `t_check`,
+//! The names that PostgreSQL gives to objects without a name in the statement: `t_pkey`, `t_a_b_key`, `t_a_idx`, `t_a_seq`, `t_check`,
 //! numbered when taken.
 
 use std::cell::{Cell, OnceCell};
@@ -114,7 +114,7 @@ fn constraints_of(catalog: &Catalog, schema: Oid) -> impl Iterator<Item = &str> 
     })
 }
 
-/// What an index's name says of its columns: their names joined, not longer than a name.
+/// The part of an index's name that tells its columns: their names joined, not longer than a name may be.
 pub fn joined<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let mut all = String::new();
     for name in names {
@@ -175,7 +175,7 @@ fn distinct(base: String, names: &[String]) -> String {
     name
 }
 
-/// What an expression in an index is called: by its function, its cast, its construct; `expr` otherwise.
+/// The name of an expression in an index: that of its function, its cast or its construct, or else `expr`.
 pub fn expression_name(expr: &Expr) -> String {
     figured_name(expr).unwrap_or_else(|| "expr".to_owned())
 }

@@ -12,7 +12,7 @@ pub(super) struct Needed {
 }
 
 impl Needed {
-    /// What a query reads whose FROM and WHERE have become `path`.
+    /// The columns that a query reads. Its FROM and WHERE have become `path`.
     pub(super) fn of(query: &Query, path: &Path) -> Needed {
         let mut needed = Needed { columns: vec![Vec::new(); query.relations.len()] };
         query.for_each_expr(0, &mut |expr, depth| needed.add_at(expr, depth));
@@ -37,12 +37,12 @@ impl Needed {
         }
     }
 
-    /// What an expression of the query reads.
+    /// Adds the columns that an expression of the query reads.
     pub(super) fn add(&mut self, expr: &Expr) {
         self.add_at(expr, 0);
     }
 
-    /// What an expression reads, but for the columns of one entry.
+    /// Adds the columns that an expression reads, except for those of entry `relation`.
     pub(super) fn add_all_but(&mut self, expr: &Expr, relation: u32) {
         for_each_inner(expr, 0, &mut |inner, depth| {
             if let ExprKind::Variable(variable) = &inner.kind

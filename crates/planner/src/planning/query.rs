@@ -68,7 +68,7 @@ impl Planner<'_, '_> {
         if planned.is_empty() {
             return Ok(plan);
         }
-        // Whatever reads these is rescanned with them.
+        // All nodes that read these common table expressions are below the `With` node, and are rescanned together with them.
         self.varying_reads.retain(|read| planned.iter().all(|cte| cte.id != *read));
         let (width, rows) = (plan.width as usize, plan.rows);
         let cost = plan.cost + planned.iter().map(|cte| cte.plan.cost).sum::<f64>();

@@ -10,7 +10,7 @@ use types::{Cast, CastContext, CatalogLookup, RecordShape, SqlType, is_polymorph
 
 use crate::binder::{VariableConflict, VariableNames};
 
-/// A function with polymorphic arguments as it is for one call: they have the types of what is passed.
+/// A function with polymorphic arguments as it is for one call: they have the types of the call's arguments.
 pub fn concrete(
     function: &Arc<FunctionDef>,
     types: &CallTypes,

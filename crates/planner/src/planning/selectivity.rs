@@ -24,7 +24,7 @@ const FUNCTION_ROWS: f64 = 1000.0;
 /// Distinct values of a column that nothing is known of.
 const DEFAULT_DISTINCT: f64 = 200.0;
 
-/// What is known of the entries of a query's range table while it is planned.
+/// A query with the sizes of the entries of its range table, for the time that it is planned.
 pub(super) struct Relations<'q> {
     pub(super) query: &'q Query,
     pub(super) sizes: Vec<Size>,
@@ -149,7 +149,7 @@ impl Relations<'_> {
         self.column(expr)?.correlation
     }
 
-    /// What is known of a column's values, and how many rows there are.
+    /// The statistics of a column's values, and the number of the entry's rows.
     fn column_of(&self, expr: &Expr) -> Option<(&super::ColumnStatistics, f64)> {
         let ExprKind::Variable(variable) = &expr.kind else { return None };
         let column = self.column(expr)?;
@@ -220,7 +220,7 @@ pub(super) fn conjunction<'e>(parts: impl Iterator<Item = &'e Expr>, relations: 
     }
     for (_, sides, is_known) in bounded {
         share *= match sides {
-            // As PostgreSQL guesses: whoever names both ends wants little of what there is.
+            // PostgreSQL's guess: a range with both ends given selects few of the rows.
             [Some(_), Some(_)] if !is_known => DEFAULT_BETWEEN,
             [Some(above), Some(below)] => {
                 let between = above + below - 1.0;

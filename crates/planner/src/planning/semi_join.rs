@@ -8,8 +8,8 @@ use super::flatten::{Group, OuterJoin, RelationSet, Unit, add_item, pull_up, rel
 use super::fold::{has_subquery, is_volatile};
 use super::join::hash_keys;
 
-/// Replaces such conditions of `group`, which is all of `query`'s FROM and WHERE, by joins. What comes from inside
-/// the subqueries has not been folded yet.
+/// Replaces those EXISTS and NOT EXISTS conditions of `group` that compare with the rows around them by semi and anti joins. `group` is
+/// all of `query`'s FROM and WHERE. The expressions that come from inside the subqueries have not been folded yet.
 pub(super) fn join_subqueries(query: &mut Query, group: &mut Group, relations_max: usize) {
     if !query.locks.is_empty() || query.change.is_some() || group.units.is_empty() {
         return;

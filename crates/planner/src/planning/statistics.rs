@@ -1,4 +1,4 @@
-//! What ANALYZE finds out about the values of a table's columns.
+//! The statistics that ANALYZE gathers about the values of a table's columns.
 
 use schema::catalog::TableDef;
 use serde::{Deserialize, Serialize};
@@ -205,7 +205,7 @@ fn distinct_parts(distinct: usize) -> usize {
     distinct.saturating_sub(1)
 }
 
-/// What a value takes in a row of PostgreSQL's, which is what its views tell.
+/// The size of a value in a row of PostgreSQL. PostgreSQL's views of statistics show this size.
 fn stored_bytes(value: &Value) -> usize {
     let with_length = |bytes: usize| if bytes < 127 { bytes + 1 } else { bytes + 4 };
     match value {

@@ -1,4 +1,4 @@
-//! What stands above FROM and WHERE: groups, windows, sets, distinct rows, order, locks, limit.
+//! The plan nodes above FROM and WHERE: groups, windows, sets, distinct rows, order, locks, limit.
 
 use base::lock_mode::LockMode;
 use base::{Error, Result};
@@ -408,7 +408,7 @@ impl Planner<'_, '_> {
         Ok((plan, layout))
     }
 
-    /// Makes columns of what is grouped by and volatile, so that rows that have to wait for their group keep it.
+    /// Computes volatile grouping expressions as columns, so that rows that have to wait for their group keep the values.
     fn compute_groups(&mut self, query: &mut Query, plan: Plan, layout: Layout) -> Result<(Plan, Layout)> {
         let mut computed = Computed::default();
         query.groups.iter().filter(|group| is_volatile(group)).for_each(|group| computed.add_again(group));

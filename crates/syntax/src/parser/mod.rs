@@ -55,7 +55,7 @@ pub const STACK_RESERVE_BYTES: usize = 96 << 10;
 const STACK_DEPTH_HINT: &str = "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), \
                                 after ensuring the platform's stack depth limit is adequate.";
 
-/// What the session's settings change about parsing.
+/// The session's settings that change parsing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseOptions {
     /// `standard_conforming_strings`
@@ -178,7 +178,7 @@ fn run_here<R>(
         }
     };
     let Some(junk) = junk else { return parsed };
-    // What comes first in the text is what is told.
+    // Of two errors, the one at the earlier place of the text is reported.
     match parsed {
         Err(error) if error.fields().position < junk.fields().position => Err(error),
         _ => Err(junk),

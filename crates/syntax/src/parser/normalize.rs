@@ -5,19 +5,20 @@
 //! string literals by `$1`, `$2`, ... The result is SQL with parameters, so the same text may as well be parsed,
 //! bound and planned.
 //!
-//! # What makes it correct
+//! # Correctness
 //! A parameter must mean what the literal meant. A number's type is known from its spelling alone, and becomes the
 //! parameter's type (so the key holds it). A string literal's type is `unknown`, and so is the parameter's: both take
 //! the type that is asked of them by the same rules, and the parameter's value is then read by the same input function.
-//! Whoever binds the text checks that and otherwise takes the text as it stands, as for every error, so that errors
-//! come in the words and at the place of the original.
+//! The session that binds the normalized text checks that the parameters have kept their types. If they have not, or if there is
+//! any error, the session plans the original text instead. So errors have the words and the places of the original.
 //!
-//! Not lifted, because there a constant is more than its value: ordinals (everything between BY and the next clause),
-//! lengths and precisions of types, typed literals such as `interval '1 day'`, and anything next to `::`. A statement that computes with
-//! constants alone (`1 / 0`, `sqrt(-1)`) keeps them, since that is done, and fails, when it is planned. Statements with
-//! GROUP BY, DISTINCT, OVER, ON CONFLICT, CAST and the like, or with calls in ORDER BY that may be volatile, where expressions are compared as written or types are
-//! spelled out, are left alone entirely, as is whatever this scanner does not know: comments, dollar quotes, escape
-//! strings, parameters, several statements.
+//! Some constants are not lifted, because their meaning is more than their value: ordinals (everything between BY and the next
+//! clause), lengths and precisions of types, typed literals such as `interval '1 day'`, and anything next to `::`. A statement that
+//! computes with constants alone (`1 / 0`, `sqrt(-1)`) keeps them, since the computation is done, and fails, when it is planned.
+//!
+//! Some statements are left alone entirely. Expressions are compared as written, or types are spelled out, in statements with GROUP BY,
+//! DISTINCT, OVER, ON CONFLICT, CAST and the like, or with calls in ORDER BY that may be volatile. The scanner does not know comments,
+//! dollar quotes, escape strings, parameters and several statements in one text.
 
 use std::ops::Range;
 
@@ -37,7 +38,7 @@ const CONSTANTS_MAX: usize = 32;
 /// Longer texts are not looked at.
 const TEXT_BYTES_MAX: usize = 4096;
 
-/// What came before a token, as far as it matters.
+/// The kind of the token before the current one, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Previous {
     /// The beginning.
@@ -424,7 +425,7 @@ impl Scanner<'_> {
         }
         let digits = &self.text[start..end];
         let constant = match integer.then(|| digits.parse::<i64>().ok()).flatten() {
-            // What is before it may be a sign that turns it into a number of a larger type.
+            // Without its minus sign, the number has a larger type (`2147483648` is an `int8`), and keeps that type with the sign.
             Some(value) if value == i64::from(i32::MIN) || value == i64::MIN => return None,
             Some(value) => match i32::try_from(value) {
                 Ok(value) => Constant { sql_type: SqlType::INT4, value: Value::Int4(value) },
@@ -452,7 +453,7 @@ impl Scanner<'_> {
                     self.at += 2;
                 }
                 b'\'' => break,
-                // What it means depends on standard_conforming_strings.
+                // The meaning of a backslash depends on standard_conforming_strings.
                 b'\\' => return None,
                 _ => self.at += 1,
             }

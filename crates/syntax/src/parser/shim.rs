@@ -55,7 +55,7 @@ unsafe extern "C" {
     fn malloc_trim(pad: usize) -> c_int;
 }
 
-/// What the grammar is to read.
+/// The kind of text that the grammar is to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Statements.

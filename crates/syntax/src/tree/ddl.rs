@@ -74,7 +74,7 @@ pub struct ColumnDefinition {
 pub struct Constraint {
     /// CONSTRAINT name
     pub name: Option<Name>,
-    /// What it demands.
+    /// Its kind, with the condition that it demands.
     pub kind: ConstraintKind,
     /// DEFERRABLE
     pub deferrable: bool,
@@ -88,7 +88,7 @@ pub struct Constraint {
     pub location: Location,
 }
 
-/// What a constraint demands.
+/// The kind of a constraint, with the condition that it demands.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConstraintKind {
     /// NULL
@@ -188,9 +188,9 @@ pub struct CreateTrigger {
     pub name: Name,
     /// The table or view.
     pub table: QualifiedName,
-    /// What is called.
+    /// The function that is called.
     pub function: QualifiedName,
-    /// What the function is given.
+    /// The arguments of the function.
     pub arguments: Vec<String>,
     /// BEFORE, AFTER or INSTEAD OF.
     pub timing: TriggerTiming,
@@ -227,7 +227,7 @@ pub struct CreateIndex {
     pub table: QualifiedName,
     /// USING; `btree` if not written.
     pub access_method: Name,
-    /// What it is sorted by.
+    /// The sort keys.
     pub elements: Vec<IndexElement>,
     /// INCLUDE
     pub including: Vec<IndexElement>,
@@ -401,11 +401,11 @@ pub struct CreateDomain {
 pub struct AlterDomain {
     /// Its name.
     pub name: QualifiedName,
-    /// What is changed.
+    /// The change.
     pub action: AlterDomainAction,
 }
 
-/// What ALTER DOMAIN changes.
+/// A change that ALTER DOMAIN makes.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "they are named as in SQL")]
 pub enum AlterDomainAction {
@@ -482,11 +482,11 @@ pub struct Grant {
 /// ALTER DEFAULT PRIVILEGES
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultPrivileges {
-    /// FOR ROLE; none: whoever runs it.
+    /// FOR ROLE; none: the role that runs the statement.
     pub roles: Vec<RoleName>,
     /// IN SCHEMA; none: all.
     pub schemas: Vec<Name>,
-    /// What is granted or revoked.
+    /// The privileges that are granted or revoked.
     pub grant: Grant,
 }
 
@@ -592,7 +592,7 @@ pub struct AlterTable {
     pub kind: ObjectKind,
     /// IF EXISTS
     pub if_exists: bool,
-    /// What is changed, in order.
+    /// The changes, in order.
     pub actions: Vec<AlterTableAction>,
 }
 
@@ -654,9 +654,9 @@ pub enum ReplicaIdentityOf {
 /// ALTER ... RENAME
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rename {
-    /// What is renamed.
+    /// The object that is renamed.
     pub object: ObjectName,
-    /// Of what kind the thing around a column or attribute is.
+    /// The kind of the object that a column or attribute belongs to.
     pub relation_kind: ObjectKind,
     /// Its new name.
     pub new_name: Name,
@@ -707,7 +707,7 @@ impl Reindex {
     }
 }
 
-/// What REINDEX rebuilds.
+/// The object whose indexes REINDEX rebuilds.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "they are named as in SQL")]
 pub enum ReindexTarget {

@@ -5,13 +5,13 @@ use super::{Location, Name, QualifiedName, Query, SortBy, TypeName, WindowDefini
 /// An expression and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expr {
-    /// What is written.
+    /// Its kind, with its parts.
     pub kind: ExprKind,
     /// Where errors about it point.
     pub location: Location,
 }
 
-/// What an expression is.
+/// The kind of an expression, with its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExprKind {
     /// A literal.
@@ -24,14 +24,14 @@ pub enum ExprKind {
     Star(Vec<Name>),
     /// CAST, `::`, and typed literals.
     Cast {
-        /// What is cast.
+        /// The value that is cast.
         input: Box<Expr>,
-        /// To what.
+        /// The type that it is cast to.
         type_name: Box<TypeName>,
     },
     /// COLLATE
     Collate {
-        /// What is collated.
+        /// The expression that gets the collation.
         input: Box<Expr>,
         /// The collation.
         collation: QualifiedName,
@@ -67,7 +67,7 @@ pub enum ExprKind {
     },
     /// BETWEEN
     Between {
-        /// What is tested.
+        /// The tested value.
         input: Box<Expr>,
         /// One bound.
         low: Box<Expr>,
@@ -97,14 +97,14 @@ pub enum ExprKind {
     Not(Box<Expr>),
     /// IS NULL, IS NOT NULL
     NullTest {
-        /// What is tested.
+        /// The tested value.
         input: Box<Expr>,
         /// IS NOT NULL
         negated: bool,
     },
     /// IS TRUE and its kin; `None` is UNKNOWN.
     BooleanTest {
-        /// What is tested.
+        /// The tested value.
         input: Box<Expr>,
         /// The truth value.
         value: Option<bool>,
@@ -143,9 +143,9 @@ pub enum ExprKind {
     },
     /// Subscripts and field selections applied to an expression.
     Indirection {
-        /// What they apply to.
+        /// The expression that they apply to.
         input: Box<Expr>,
-        /// In order.
+        /// The subscripts and field selections, in order.
         steps: Vec<Indirection>,
     },
     /// DEFAULT, in VALUES lists and SET clauses.
@@ -170,7 +170,7 @@ pub enum ExprKind {
         /// Of how many.
         columns: u32,
     },
-    /// What Cohort leaves out: 0A000 with this text.
+    /// An expression that Cohort leaves out: 0A000 with this text.
     Unsupported(&'static str),
 }
 
@@ -267,13 +267,13 @@ impl FunctionCall {
 /// A subquery in an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subquery {
-    /// What is asked of it.
+    /// How its rows become a value.
     pub kind: SubqueryKind,
     /// The query.
     pub query: Box<Query>,
 }
 
-/// What is asked of a subquery.
+/// How a subquery's rows become a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SubqueryKind {
     /// `(SELECT ...)`

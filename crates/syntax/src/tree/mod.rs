@@ -129,7 +129,7 @@ pub enum Statement {
     Notify {
         /// The channel.
         channel: Name,
-        /// What is told.
+        /// The payload.
         payload: String,
     },
     /// LOCK TABLE

@@ -7,7 +7,7 @@ use super::{DefinitionElement, Expr, Indirection, Location, Name, OperatorName, 
 pub struct Query {
     /// WITH
     pub with: Option<With>,
-    /// What is selected.
+    /// The body.
     pub body: QueryBody,
     /// ORDER BY
     pub order: Vec<SortBy>,
@@ -33,7 +33,7 @@ impl Query {
     }
 }
 
-/// What a query selects.
+/// The body of a query, without the clauses that apply to the whole.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryBody {
     /// SELECT
@@ -190,12 +190,12 @@ pub enum FromItem {
     },
     /// A join.
     Join(Box<Join>),
-    /// What Cohort leaves out: 0A000 with this text.
+    /// An item that Cohort leaves out: 0A000 with this text.
     Unsupported(&'static str, Location),
 }
 
 impl FromItem {
-    /// Where its text starts, or something in it that nothing else starts with; -1 for what has nothing to go by.
+    /// The location of its start, or of a part of it that is no part of another item; -1 if it has no location.
     pub fn start(&self) -> Location {
         match self {
             FromItem::Table(reference) => reference.name.location,
@@ -357,7 +357,7 @@ pub struct SearchClause {
 /// `CYCLE columns SET mark TO value DEFAULT default USING path`
 #[derive(Debug, Clone, PartialEq)]
 pub struct CycleClause {
-    /// What makes rows the same.
+    /// The columns that are compared: rows with equal values of them are the same.
     pub columns: Vec<Name>,
     /// The column that says whether a row closes a cycle.
     pub mark: Name,
@@ -371,7 +371,7 @@ pub struct CycleClause {
     pub location: Location,
 }
 
-/// What a common table expression runs.
+/// The statement of a common table expression.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "they are named as in SQL")]
 pub enum CteStatement {
@@ -403,7 +403,7 @@ pub enum LockStrength {
     Update,
 }
 
-/// What to do about a locked row.
+/// How to treat a row that another transaction has locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockWait {
     /// Wait.
@@ -483,7 +483,7 @@ pub struct ConflictUpdate {
 /// An item of SET.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assignment {
-    /// What is assigned.
+    /// The column that is assigned.
     pub column: InsertColumn,
     /// Its new value, [`super::ExprKind::Default`] perhaps.
     pub value: Expr,
@@ -528,7 +528,7 @@ pub struct Prepare {
     pub name: Name,
     /// Types of the parameters, as far as given.
     pub types: Vec<TypeName>,
-    /// What is prepared.
+    /// The statement that is prepared.
     pub statement: Statement,
 }
 

@@ -37,7 +37,7 @@ pub enum Transaction {
 }
 
 impl Transaction {
-    /// What the command is called.
+    /// The name of the command.
     pub fn name(&self) -> &'static str {
         match self {
             Transaction::Begin { is_start: false, .. } => "BEGIN",
@@ -117,7 +117,7 @@ pub enum FetchDirection {
 /// EXPLAIN
 #[derive(Debug, Clone)]
 pub struct Explain {
-    /// What is explained.
+    /// The statement that is explained.
     pub statement: Statement,
     /// Options as written.
     pub options: Vec<DefinitionElement>,
@@ -140,7 +140,7 @@ pub struct Copy {
     pub filter: Option<Expr>,
 }
 
-/// What COPY copies.
+/// The table or query that COPY copies.
 #[derive(Debug, Clone)]
 pub enum CopySource {
     /// A table.
@@ -176,13 +176,13 @@ pub struct Vacuum {
 pub struct VariableSet {
     /// The variable; `TRANSACTION`, `SESSION CHARACTERISTICS` and `TRANSACTION SNAPSHOT` for those forms.
     pub name: Name,
-    /// What is done.
+    /// The operation.
     pub action: SetAction,
     /// SET LOCAL
     pub is_local: bool,
 }
 
-/// What SET does.
+/// The operation of SET or RESET.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SetAction {
     /// `= value, ...`

@@ -33,7 +33,7 @@ pub(super) struct World {
     _database: Database,
 }
 
-/// What types ask of the catalog: only names of tables.
+/// The catalog look-ups of types: only names of tables are found.
 struct Lookup<'a>(&'a Catalog);
 
 impl CatalogLookup for Lookup<'_> {
@@ -43,7 +43,7 @@ impl CatalogLookup for Lookup<'_> {
     }
 }
 
-/// What literals are read with.
+/// The context in which literals are read.
 struct Eval<'a> {
     plain: PlainContext,
     lookup: Lookup<'a>,

@@ -41,7 +41,7 @@ fn replace(expr: &mut Expr, values: &[Value]) {
     }
 }
 
-/// What an expression is of.
+/// The kind of an expression's value.
 #[derive(Clone, Copy)]
 enum Kind {
     Number,
@@ -161,7 +161,7 @@ fn key_and_constants_mean_what_the_text_means() {
                 lifted += 1;
                 assert!(found == original, "round {round}\n{text}\n--- lifted\n{found}\n--- original\n{original}");
             }
-            // What fails without its constants is planned as it stands.
+            // A statement that fails without its constants is planned as it was written.
             (Ok(_), Err(_)) => planned += 1,
             (Err(error), Ok(found)) => panic!("round {round}\n{text}\n{error}\nbut lifted\n{found}"),
             (Err(_), Err(_)) => {}

@@ -1,4 +1,4 @@
-//! What a PostgreSQL 15 server answered to Parse and Describe, against what we answer: see `recorded/record.py`.
+//! Compares our answers to Parse and Describe with the recorded answers of a PostgreSQL 15 server: see `recorded/record.py`.
 
 use base::Error;
 use types::{BuiltinCatalog, format_type_name};

@@ -168,7 +168,7 @@ impl Converter<'_> {
     }
 }
 
-/// What Cohort leaves out, as its command tag names it.
+/// The command tag of a statement that Cohort leaves out; `None` for other statements.
 fn unsupported(node: &NodeEnum) -> Option<&'static str> {
     Some(match node {
         NodeEnum::AlterDatabaseStmt(_) | NodeEnum::AlterDatabaseRefreshCollStmt(_) => "ALTER DATABASE",
