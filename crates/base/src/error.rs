@@ -19,16 +19,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone)]
 pub struct Error(Box<ErrorFields>);
 
-/// What an [`Error`] says.
+/// The contents of an [`Error`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorFields {
     /// The five-character code.
     pub sqlstate: SqlState,
     /// The primary message: one line, lower case, no full stop.
     pub message: String,
-    /// What exactly was wrong, in whole sentences.
+    /// The exact fault, in whole sentences.
     pub detail: Option<String>,
-    /// What to do about it, in whole sentences.
+    /// Advice on removing the fault, in whole sentences.
     pub hint: Option<String>,
     /// Where in the statement, in characters from 1.
     pub position: Option<u32>,

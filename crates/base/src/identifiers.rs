@@ -126,7 +126,7 @@ impl Oid {
     /// Set in the numbers of array types of users' types, and in no others. Not the highest bit: many clients take a number
     /// for a signed one.
     pub const ARRAY_TYPE_BIT: u32 = 1 << 30;
-    /// What marked array types in descriptors that older versions have written.
+    /// The bit that marked array types in descriptors written by older versions.
     const FORMER_ARRAY_TYPE_BIT: u32 = 1 << 31;
 }
 

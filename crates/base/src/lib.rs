@@ -1,9 +1,9 @@
 //! Words that every crate of Cohort shares: identifiers, errors, limits and settings.
 //!
-//! Nothing here does any work. [`Lsn`], [`Xid`], [`Tid`], [`Oid`] and [`FileNumber`] are newtypes so
-//! that the compiler keeps a log position from being taken for a transaction; [`Error`] carries what
-//! a client is told, with PostgreSQL's SQLSTATE, DETAIL and HINT; [`settings`] is the one typed table
-//! of all settings, and [`access`] reads the one that says who may connect.
+//! Nothing here does any work. [`Lsn`], [`Xid`], [`Tid`], [`Oid`] and [`FileNumber`] are newtypes so that the compiler
+//! keeps a log position from being taken for a transaction. [`Error`] carries the error report for the client, with
+//! PostgreSQL's SQLSTATE, DETAIL and HINT. [`settings`] is the one typed table of all settings. [`access`] reads the
+//! setting that says which clients may connect.
 
 pub mod access;
 mod error;

@@ -1,4 +1,4 @@
-//! What a unique check learns about the row behind an index entry.
+//! The state of the row behind an index entry, as a unique check learns it.
 
 use crate::identifiers::{Lsn, Xid};
 

@@ -1,5 +1,5 @@
-//! What the hot row operations cost a session besides the disk: nanoseconds of processor time each, one thread,
-//! everything in memory.
+//! The cost of a session's hot row operations without the disk: nanoseconds of processor time for each, on one thread,
+//! with everything in memory.
 //!
 //! `cargo run --release -p cohort-engine --example row_costs [rows]`
 

@@ -1,10 +1,10 @@
-//! What has happened to a table since its last vacuum, counted without locks.
+//! The activity of a table since its last vacuum, counted without locks.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// Counts of one table since the database was opened; lost at a crash, which only makes the next vacuum later.
 ///
-/// One counter is raised per row operation; what follows from them is worked out when somebody asks.
+/// Each row operation raises one counter. Totals are computed from the counters when somebody asks for them.
 #[derive(Debug, Default)]
 pub struct TableActivity {
     inserted: AtomicU64,
@@ -13,9 +13,9 @@ pub struct TableActivity {
     deleted: AtomicU64,
     /// Large values that no row names any more. Nobody prunes these by the way, as rows are.
     erased_values: AtomicU64,
-    /// As many of them as a vacuum has seen.
+    /// The part of `erased_values` that the last vacuum has seen.
     vacuumed_values: AtomicU64,
-    /// What to add to the counts to get live and dead rows: set by vacuum.
+    /// Added to the counts to get the number of live rows, and of dead ones. Vacuum sets both bases.
     live_base: AtomicI64,
     dead_base: AtomicI64,
 }

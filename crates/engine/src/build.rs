@@ -13,7 +13,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// A run's entry: `u32` key length, 6 bytes place, flag, key.
 const ENTRY_HEAD_BYTES: usize = 11;
 
-/// What a run or the sorter's memory holds.
+/// An entry of a run or of the sorter's memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SortEntry {
     pub(crate) key: Vec<u8>,

@@ -4,10 +4,10 @@
 //! is opened; from then on a [`Catalog`] in memory follows the rows.
 //!
 //! A transaction keeps its changes in a journal of its own and sees a catalog with them laid over the committed one. Just
-//! before it commits it takes the publishing lock and leaves the next version as *pending*; step 2 of its commit raises the
-//! version number, in the same critical section that makes the commit visible. Whoever finds the number raised installs
-//! what is pending, the committer among them: nobody waits, and no session can see the rows of a commit without its
-//! objects, or the other way round.
+//! before it commits it takes the publishing lock and leaves the next version as *pending*; step 2 of its commit raises
+//! the version number, in the same critical section that makes the commit visible. Each session that finds the number
+//! raised installs the pending version, and so does the committing session. So nobody waits. No session can see the rows
+//! of a commit without its objects, or the objects without the rows.
 
 use std::sync::Arc;
 
@@ -281,7 +281,8 @@ fn predefined_role(oid: Oid, name: &str, member_of: &[Oid]) -> RoleDef {
 /// The most fields that a kind of object has got since format version 2, all empty where older code wrote one: a zero each.
 const YOUNGER_FIELDS: usize = 10;
 
-/// An object from its bytes. What older formats wrote ends before the fields that have come since: it has nothing in them.
+/// Decodes an object. An older format wrote fewer fields, so its bytes end before the fields that were added later. These
+/// fields are read as empty.
 fn decode_object(mut bytes: Vec<u8>) -> postcard::Result<Object> {
     let length = bytes.len();
     loop {

@@ -31,7 +31,7 @@ const HEAD_BYTES: usize = 20;
 /// The file's name in the data directory.
 pub const CONTROL_FILE: &str = "control";
 
-/// What the control file says.
+/// The contents of the control file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ControlData {
     /// Counts writes; the slot with the higher number is the newer.

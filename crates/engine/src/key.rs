@@ -13,7 +13,7 @@ pub trait IndexKeySource {
     /// `false`: the row has no entry there (the predicate of a partial index is not true).
     ///
     /// # Errors
-    /// Whatever evaluating an index expression or predicate fails with.
+    /// Errors of evaluating an index expression or predicate.
     fn key(&self, table: &Table, index_position: usize, row: &[Datum], out: &mut KeyBuffer) -> Result<bool>;
 
     /// Says the key of `row` as messages do: `Key (a, b)=(1, x)`. The engine appends what is wrong with it. `None` if the key can't be

@@ -1,8 +1,8 @@
-//! What became of an attempt to change or lock a row.
+//! Outcomes of attempts to change or lock a row.
 
 use base::{CommandId, Lsn, Tid};
 
-/// What became of an attempt to update, delete or lock a row version.
+/// The outcome of an attempt to update, delete or lock a row version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Modify {
     /// Done; `tid` is the new version (or the locked, or the deleted one).
@@ -32,7 +32,7 @@ pub enum Modify {
     Skipped,
 }
 
-/// What became of an insert with ON CONFLICT.
+/// The outcome of an insert with ON CONFLICT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConflictOutcome {
     /// The row was inserted.

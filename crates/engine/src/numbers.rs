@@ -39,12 +39,13 @@ impl Numbers {
         oid
     }
 
-    /// A new file number. What makes the file logs it.
+    /// Returns a new file number. The operation that makes the file logs the number.
     pub(crate) fn allocate_file(&self) -> FileNumber {
         FileNumber(self.next_file.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// What recovery must not give out again: everything below these.
+    /// Returns bounds for recovery: it must not give out object identifiers below the first or file numbers below the
+    /// second.
     pub(crate) fn reserved(&self) -> (u32, u64) {
         (self.oids.lock().1, self.next_file.load(Ordering::Relaxed))
     }

@@ -51,7 +51,7 @@ impl EngineRecord {
     }
 }
 
-/// What recovery has learnt when it reaches the log's end.
+/// The knowledge that recovery has gained when it reaches the log's end.
 pub(crate) struct Recovered {
     pub(crate) transactions: RecoveredTransactions,
     pub(crate) next_oid: u32,

@@ -12,7 +12,7 @@ use crate::activity::TableActivity;
 use crate::table::Table;
 use schema::catalog::{IndexDef, TableDef};
 
-/// What is open of a database's relations.
+/// The open heaps, trees and tables of a database, and the activity of its tables.
 #[derive(Default)]
 pub(crate) struct Relations {
     /// Guards the maps; a leaf, held for a look-up or an entry.

@@ -15,8 +15,8 @@ use crate::session::Session;
 use crate::table::Table;
 use schema::row::has_detached;
 
-/// What any thread needs to read a part of a table as a session's statement sees it. Whoever made it sees to it that the
-/// statement's snapshot and lock are kept while somebody reads.
+/// The state with which any thread can read a part of a table as a session's statement sees it. The caller of
+/// `TableScan::share` must keep the statement's snapshot and lock as long as a thread reads.
 pub struct SharedScan {
     table: Arc<Table>,
     blocks: Range<u32>,

@@ -15,7 +15,7 @@ use schema::row::{ColumnSet, Datum, PhysicalType, RowView};
 pub struct Table {
     /// Its descriptor.
     pub def: Arc<TableDef>,
-    /// What the values of its columns look like in a row.
+    /// The physical types of its columns in a row.
     pub physical: Vec<PhysicalType>,
     /// Its indexes, oldest first; an index position is a place in here.
     pub indexes: Vec<Arc<Index>>,

@@ -114,7 +114,7 @@ impl TemporaryFile {
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // What stays is removed when the database is opened next.
+        // A file that can't be removed here is removed when the database is opened next.
         let _ = self.vfs.remove_file(&self.path);
     }
 }

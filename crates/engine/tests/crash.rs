@@ -43,7 +43,7 @@ fn lives(disk: &SimulatedVfs, f: impl FnOnce()) -> bool {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(()) => true,
         Err(panic) if panic.is::<FailStop>() => false,
-        // Whoever finds every call failing after the end may fail in ways of its own.
+        // After the end of the simulated process every call fails, and the code that meets this may panic in its own way.
         Err(panic) => {
             if !disk.is_crashed() {
                 std::panic::resume_unwind(panic);

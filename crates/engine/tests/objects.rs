@@ -68,7 +68,7 @@ fn others_see_objects_after_the_commit_and_not_before() {
     one.commit_and_wait().unwrap();
     assert!(two.catalog_version() != version);
     assert_eq!(two.catalog().table_by_name(PUBLIC_SCHEMA, "t").map(|def| def.oid), Some(oid));
-    // invariants: row 11. Who answers from the new catalog waits for the commit that made it.
+    // invariants: row 11. A session that answers from the new catalog waits for the commit that made it.
     assert!(two.observed() >= two.catalog().csn() && two.catalog().csn() > base::Lsn::ZERO);
 }
 

@@ -27,7 +27,7 @@ fn seeds(default: u64) -> impl Iterator<Item = u64> {
     }
 }
 
-/// What each writer was told: the number of its last transaction that was acknowledged.
+/// For each writer, the number of its last acknowledged transaction.
 type Acknowledged = [AtomicI64; WRITERS as usize];
 
 /// Each transaction enters (writer, number) in the ledger and sets the writer's row to the number.

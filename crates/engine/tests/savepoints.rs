@@ -68,7 +68,7 @@ fn a_hundred_thousand_nested_savepoints_are_released_and_rolled_back_at_the_pric
     for savepoint in stack.drain(SAVEPOINTS / 4..).rev() {
         session.release(savepoint).unwrap();
     }
-    // What was released went to the level around it, and goes with that.
+    // The changes of a released savepoint went to the level around it, and are rolled back with that level.
     session.rollback_to(stack[SAVEPOINTS / 8]).unwrap();
     session.commit_and_wait().unwrap();
     assert!(database.locks().snapshot().is_empty());
@@ -100,7 +100,8 @@ fn a_hundred_thousand_savepoints_one_after_the_other_leave_nothing_but_what_they
         growth.after(id + 1);
     }
     growth.assert_flat();
-    // Who wants to wait for one of those rolled back finds it ended; those released end with the transaction.
+    // A session that wants to wait for a rolled-back savepoint finds it ended. Released savepoints end with the
+    // transaction.
     let running = database.locks().snapshot().iter().filter(|lock| lock.tag.kind() == "transactionid").count();
     assert_eq!(running, SAVEPOINTS / 2 + 1);
     session.commit_and_wait().unwrap();

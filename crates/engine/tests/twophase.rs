@@ -112,7 +112,7 @@ fn key_share_locks_follow_their_row_through_updates_and_restarts() {
     let gate = session.commit_prepared("keeper", FINISHER).unwrap();
     session.wait_durable(gate);
     assert!(!is_refused(&database, &table, 3, RowLockMode::Update));
-    // What was kept for its sake goes.
+    // This vacuum may remove the versions that were kept for the prepared transaction.
     session.vacuum(&table, VacuumOptions::default()).unwrap();
     assert_eq!(value(&database, &table, 3), Some(updates));
     drop(session);

@@ -79,7 +79,8 @@ fn once_every_row_is_frozen_the_commit_log_goes_and_no_row_with_it() {
     assert_eq!(files(&disk), 2, "its transactions lie in two files");
     assert!(database.status().oldest_xid() < early);
 
-    // What a vacuum writes itself is for the next one; and only what is durable is frozen.
+    // A vacuum leaves the rows that it writes itself to the next vacuum, and it freezes only rows of durable
+    // transactions.
     for _ in 0..3 {
         database.tidy();
         database.vacuum_where_needed().unwrap();

@@ -1,10 +1,13 @@
 //! Index keys: values encoded so that `memcmp` orders them as SQL does.
 //!
-//! Each value is a marker byte, which sorts nulls first or last, then its ordered bytes: integers big
-//! endian with the sign bit flipped, floats with their bits folded into integer order (-0 equals 0, NaN
-//! is greatest), byte strings escaped (`00` becomes `00 FF`) and ended by `00 00`, so that a string
-//! sorts before its extensions and no value's bytes run into the next one's. A descending value has all
-//! its bytes but the marker inverted.
+//! Each value is a marker byte, which sorts nulls first or last, then its ordered bytes:
+//!
+//! - Integers are big endian, with the sign bit flipped.
+//! - Floats have their bits folded into integer order. -0 equals 0, and NaN is greatest.
+//! - Byte strings are escaped (`00` becomes `00 FF`) and ended by `00 00`. So a string sorts before its extensions, and
+//!   no value's bytes run into those of the next one.
+//!
+//! A descending value has all its bytes but the marker inverted.
 
 use std::ops::Bound;
 

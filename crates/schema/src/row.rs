@@ -6,11 +6,11 @@
 //!       the values of the columns that are not null, in column order, unaligned, little endian
 //! ```
 //!
-//! Fixed-width values take 1, 2, 4 or 8 bytes. A value of [`PhysicalType::Bytes`] starts with a lead
-//! byte: below [`LEAD_LONG`] it is the length; [`LEAD_LONG`] is followed by a `u32` length. Values that
-//! the engine compressed or moved out of line ("detached", see the engine's `large` module) have lead
-//! bytes of their own and set HAS_DETACHED in the header; every read of the row API hands out rows in
-//! which they have been put back, so a [`RowView`] outside the engine never meets one.
+//! Fixed-width values take 1, 2, 4 or 8 bytes. A value of [`PhysicalType::Bytes`] starts with a lead byte: below
+//! [`LEAD_LONG`] it is the length; [`LEAD_LONG`] is followed by a `u32` length. A *detached* value is one that the engine
+//! compressed or moved out of line (see the engine's `large` module). Detached values have lead bytes of their own and
+//! set HAS_DETACHED in the header. Every read of the row API puts them back before it hands a row out, so a [`RowView`]
+//! outside the engine never meets one.
 //!
 //! A row may store fewer columns than its table has now: it is older than `ALTER TABLE ADD COLUMN`.
 //! The missing ones read as null, or as the column's missing default (see [`RowView::with_missing`]).
@@ -18,7 +18,7 @@
 use base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What a value looks like in a row; SQL types map onto these.
+/// The physical type of a value in a row; SQL types map onto these.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum PhysicalType {
     /// One byte, 0 or 1.

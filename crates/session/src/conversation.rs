@@ -163,9 +163,9 @@ impl Conversation {
         Next::Idle
     }
 
-    /// Whether the session ends here as the server stops: the statement that ran has ended, and its client has been answered. In
-    /// the extended protocol Sync belongs to the statement, since it ends its transaction. What lies between and runs nothing
-    /// does, too.
+    /// Whether the session ends here because the server stops: the statement that ran has ended, and its client has been
+    /// answered. In the extended protocol a statement's Sync belongs to it, since Sync ends its transaction. Messages
+    /// between the statement and its Sync belong to it as well, if they run nothing.
     fn is_over(&self, port: &mut Port) -> bool {
         if !port.is_stopping() {
             return false;

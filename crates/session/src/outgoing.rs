@@ -258,7 +258,7 @@ impl Outgoing {
     /// Appends one message unless `write` fails; then nothing is appended.
     ///
     /// # Errors
-    /// What `write` returned.
+    /// Errors of `write`.
     pub fn try_message(&mut self, kind: u8, write: impl FnOnce(&mut Vec<u8>) -> base::Result<()>) -> base::Result<()> {
         let start = self.begin(kind);
         match write(&mut self.bytes) {

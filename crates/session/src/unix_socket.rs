@@ -1,5 +1,6 @@
-//! The Unix sockets of a server. Beside each lies a lock file with the number of the server's process, as PostgreSQL has it: neither takes a
-//! socket from the other while that lives. What a dead server has left is removed.
+//! The Unix sockets of a server. Beside each lies a lock file with the number of the server's process, as PostgreSQL has
+//! it. So neither Cohort nor PostgreSQL takes the socket of the other while that process lives. The files of a dead
+//! server are removed.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Write};

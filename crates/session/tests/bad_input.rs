@@ -1,4 +1,4 @@
-//! What clients may send that no driver would: each gets PostgreSQL's error, and no other session notices.
+//! Input that no driver would send: each case gets PostgreSQL's error, and no other session notices.
 
 mod support;
 

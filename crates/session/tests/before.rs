@@ -17,7 +17,7 @@ fn slowed_disk() -> Arc<SlowedVfs> {
     Arc::new(SlowedVfs::new(Arc::new(RealVfs::new()), Duration::from_millis(2)))
 }
 
-/// What the log did while `CLIENTS` connections made `COMMITS` commits each.
+/// The log's statistics before and after `CLIENTS` connections make `COMMITS` commits each.
 fn under_load(server: &TestServer, settings: &str) -> (WalStatistics, WalStatistics) {
     let mut clients: Vec<_> = (0..CLIENTS).map(|_| server.connect()).collect();
     for client in &mut clients {

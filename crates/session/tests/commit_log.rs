@@ -1,4 +1,4 @@
-//! What is told of commits: what became of transactions, and how they were gathered.
+//! Reports on commits: the outcome of transactions, and how commits were gathered.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! Who sets status bits, by how often the commit log's latch is taken. One test only, since the counts are the process's.
+//! Tests of the threads that set status bits (the log's leader, or each committer), by counts of the commit log's latch.
+//! This file has one test only, since the counts belong to the process.
 
 mod support;
 

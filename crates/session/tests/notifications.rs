@@ -9,7 +9,7 @@ use fallible_iterator::FallibleIterator;
 use support::TestServer;
 use vfs::{RealVfs, SlowedVfs};
 
-/// What the client is told within a generous time, up to `count` notifications.
+/// The notifications that the client receives within a generous time, at most `count`.
 fn heard(client: &mut postgres::Client, count: usize) -> Vec<(String, String)> {
     let mut notifications = client.notifications();
     let mut heard = Vec::new();

@@ -1,14 +1,14 @@
-//! What is wrong with the braces, quotes and commas of an array's text, in the words PostgreSQL has for it.
+//! Faults in the braces, quotes and commas of an array's text, in PostgreSQL's words.
 //!
-//! PostgreSQL looks at all of a text's structure before it reads the first element, so of two faults it tells the
-//! structure's. Reading goes the other way and asks here only when it fails.
+//! PostgreSQL checks the structure of the whole text before it reads the first element. So of two faults it reports the
+//! one in the structure. Our reader takes the elements first, and calls this module only after it has failed.
 
 use base::{Error, Result};
 use smallvec::SmallVec;
 
 use super::array_text::{MAX_DIMENSIONS, malformed, too_many_dimensions};
 
-/// What came last.
+/// The token that came last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Nothing,

@@ -41,7 +41,7 @@ const NOT_AS_SPECIFIED: &str = "Specified array dimensions do not match array co
 pub fn parse_array(context: &mut dyn EvalContext, text: &str, element: SqlType) -> Result<ArrayValue> {
     let (bounds, position) = parse_all_bounds(text)?;
     parse_contents(context, text, element, bounds.clone(), position).map_err(|error| {
-        // What is wrong with the structure goes before what is wrong with an element.
+        // A fault of the structure takes precedence over a fault of an element.
         match array_structure::dimensions(text, position) {
             Err(structure) => structure,
             Ok(found) => {
@@ -172,7 +172,7 @@ fn parse_bounds(text: &str, position: &mut usize) -> Result<Dimension> {
         return Err(Error::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, "upper bound cannot be less than lower bound"));
     }
     let length = i64::from(upper) - i64::from(lower) + 1;
-    // What is too long for any array has not as many elements.
+    // A length beyond `u32` is more than any array can have, so it differs from the number of elements in any case.
     Ok(Dimension { length: u32::try_from(length).unwrap_or(u32::MAX), lower_bound: lower })
 }
 

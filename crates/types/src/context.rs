@@ -1,4 +1,4 @@
-//! What evaluation needs from the session: settings, clocks, randomness and the catalog.
+//! The session state that evaluation needs: settings, clocks, randomness and the catalog.
 
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ pub struct UserType {
     pub schema: String,
     /// The type of arrays of it, or none.
     pub array: Oid,
-    /// What it is.
+    /// Its kind, with the details of that kind.
     pub kind: UserTypeKind,
 }
 
@@ -187,7 +187,7 @@ impl UserFunctions {
     }
 }
 
-/// What a `reg*` type names.
+/// The kind of object that a `reg*` type names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegKind {
     /// `regclass`
@@ -261,7 +261,7 @@ pub trait CatalogLookup {
         None
     }
 
-    /// What the dotted name stands for.
+    /// Returns the identifier of the object that the dotted name stands for.
     fn object_named(&self, _kind: RegKind, _name: &[String]) -> Result<Option<Oid>> {
         Ok(None)
     }
@@ -291,7 +291,7 @@ pub struct BuiltinCatalog;
 
 impl CatalogLookup for BuiltinCatalog {}
 
-/// What functions need from the session while a statement runs.
+/// The session state that functions need while a statement runs.
 pub trait EvalContext {
     /// The settings that input and output depend on.
     fn format(&self) -> &FormatSettings;

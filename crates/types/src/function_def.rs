@@ -146,7 +146,7 @@ pub struct FunctionDef {
     pub defaults: &'static [&'static str],
     /// Output columns, if there are several or if they have a name of their own.
     pub columns: &'static [(&'static str, Oid)],
-    /// What it does.
+    /// The code that computes its result.
     pub implementation: Implementation,
 }
 

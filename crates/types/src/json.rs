@@ -341,7 +341,7 @@ fn write_escape(byte: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// What is wrong with JSON text: the DETAIL, and the CONTEXT that shows where.
+/// A parser of JSON text. Its errors have a DETAIL, which states the fault, and a CONTEXT, which shows the place.
 struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],

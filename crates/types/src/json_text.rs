@@ -2,7 +2,7 @@
 //!
 //! The text has been checked when it was read; here only the ends of values are looked for.
 
-/// What a piece of JSON text is.
+/// The kind of a piece of JSON text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JsonKind {
     /// `{...}`
@@ -20,7 +20,7 @@ pub enum JsonKind {
 }
 
 impl JsonKind {
-    /// What the text is.
+    /// Returns the kind of the text.
     pub fn of(text: &str) -> JsonKind {
         match text.trim_start().as_bytes().first() {
             Some(b'{') => JsonKind::Object,

@@ -73,10 +73,10 @@ fn completed(text: &str, oid: Oid) -> String {
     }
 }
 
-/// What a stored or written text stands for.
+/// Returns the address that a stored or written text stands for.
 ///
 /// # Errors
-/// 22P02 for what is no address.
+/// 22P02 for a text that is no address.
 pub fn from_text(text: &str) -> Result<IpNet> {
     match text.parse::<IpNet>() {
         Ok(network) => Ok(network),
@@ -89,7 +89,7 @@ pub fn from_text(text: &str) -> Result<IpNet> {
 
 /// Bytes whose `memcmp` order is that of addresses: the family, the network's bits, how many they are, all bits.
 pub fn write_key(text: &str, out: &mut Vec<u8>) {
-    // Whatever is stored was read by `parse`.
+    // Every stored text was read by `parse`, so it is an address.
     let Ok(network) = from_text(text) else { return };
     match network {
         IpNet::V4(network) => {

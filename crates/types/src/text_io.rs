@@ -207,8 +207,8 @@ pub fn output(
     Ok(())
 }
 
-/// Appends an element or a field in quotes, with what `escapes` gives for a quote or backslash before these. What is nested
-/// doubles with each level. 54000 if it becomes too long.
+/// Appends an element or a field in quotes. Before each quote or backslash in it, the byte that `escape` gives is
+/// written. So quotes and backslashes double with each level of nesting. 54000 if the text becomes too long.
 pub(super) fn write_quoted(item: &[u8], escape: fn(u8) -> u8, out: &mut Vec<u8>) -> Result<()> {
     let is_special = |byte: u8| matches!(byte, b'"' | b'\\');
     let mut needed = item.len() + 2;

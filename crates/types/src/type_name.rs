@@ -248,7 +248,7 @@ pub fn encode_typmod(oid: Oid, modifiers: &[i32]) -> Result<i32> {
 /// The most digits of a second that are kept.
 const PRECISION_MAX: i32 = 6;
 
-/// What is said where more digits of a second are asked for than are kept; nothing otherwise.
+/// The warning for a type modifier that asks for more digits of a second than are kept; `None` if it asks for no more.
 pub fn precision_warning(oid: Oid, modifiers: &[i32]) -> Option<Error> {
     let (name, suffix) = match oid {
         oids::TIME => ("TIME", ""),

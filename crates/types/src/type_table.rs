@@ -78,7 +78,7 @@ pub enum Category {
     String,
     /// Intervals
     Timespan,
-    /// What has no other category
+    /// Types that have no other category
     User,
     /// `unknown`
     Unknown,
@@ -393,7 +393,7 @@ pub fn builtin_type_named(name: &str) -> Option<&'static TypeDef> {
     BY_NAME.get(name).copied()
 }
 
-/// What kind of type something is.
+/// The kind of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TypeKind {
     /// A plain type
@@ -412,7 +412,7 @@ pub enum TypeKind {
     Pseudo,
 }
 
-/// What resolution needs to know of a type, built in or not.
+/// The properties of a type that resolution needs, built in or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TypeShape {
     /// Its kind.

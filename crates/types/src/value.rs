@@ -13,9 +13,9 @@ pub use smol_str::SmolStr;
 
 /// One SQL value, 24 bytes, cheap to clone.
 ///
-/// A value knows how it is stored, not which SQL type it has: `text`, `varchar`, `char(n)`, `name`,
-/// `json` and `unknown` all are [`Value::Text`], and `oid`, `regclass` and their kin all are
-/// [`Value::Oid`]. Whatever depends on the type (text output, `char(n)`'s comparison) takes the type too.
+/// A value knows how it is stored, not which SQL type it has: `text`, `varchar`, `char(n)`, `name`, `json` and `unknown`
+/// all are [`Value::Text`], and `oid`, `regclass` and their kin all are [`Value::Oid`]. An operation that depends on the
+/// type (text output, `char(n)`'s comparison) takes the type too.
 #[derive(Debug, Default)]
 pub enum Value {
     /// SQL NULL of any type.
@@ -486,7 +486,7 @@ pub fn lengthen<T: Clone>(elements: &mut Vec<T>, length: usize, element: &T) -> 
     Ok(())
 }
 
-/// What the fields of a record are called and which types they have.
+/// The names and types of a record's fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordShape {
     /// The composite type, or `record` for an anonymous row.

@@ -51,7 +51,7 @@ pub enum Kind {
         minimum: i64,
         /// Largest value allowed.
         maximum: i64,
-        /// What one is.
+        /// The unit of the number.
         unit: Unit,
         /// Words allowed in place of a number.
         words: &'static [&'static str],
@@ -62,7 +62,7 @@ pub enum Kind {
         minimum: f64,
         /// Largest value allowed.
         maximum: f64,
-        /// What one is.
+        /// The unit of the number.
         unit: Unit,
     },
     /// Any text.
@@ -71,7 +71,7 @@ pub enum Kind {
     Enum(&'static [&'static str]),
 }
 
-/// What a number counts.
+/// The unit that a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Things.
@@ -94,7 +94,7 @@ pub enum Unit {
     Minutes,
 }
 
-/// Who may change a setting, and when; as in `pg_settings.context`.
+/// The roles that may change a setting, and the time when they may; as in `pg_settings.context`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Context {
     /// Nobody.

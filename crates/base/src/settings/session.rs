@@ -11,7 +11,7 @@ use crate::sqlstate;
 /// The name of a setting: one of the table, or of the form `class.name`.
 type Name = std::result::Result<Id, Arc<str>>;
 
-/// What one `SET` asks for.
+/// The scope of one `SET`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// `SET` or `SET SESSION`.

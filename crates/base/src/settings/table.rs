@@ -4,7 +4,7 @@ use super::{Context, Kind, Unit};
 use crate::access::DEFAULT_RULES;
 use crate::report::LEVEL_WORDS;
 
-/// What a setting is.
+/// The definition of a setting.
 #[derive(Debug)]
 pub struct Definition {
     /// Its place in the table.
@@ -15,11 +15,11 @@ pub struct Definition {
     pub kind: Kind,
     /// The built-in value.
     pub default: &'static str,
-    /// Who may change it, and when.
+    /// The roles that may change it, and the time when they may.
     pub context: Context,
     /// The group it is listed in.
     pub category: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub description: &'static str,
 }
 
@@ -66,7 +66,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
 }
 
 impl Id {
-    /// What the setting is.
+    /// Returns the definition of the setting.
     pub fn definition(self) -> &'static Definition {
         &DEFINITIONS[self as usize]
     }

@@ -163,7 +163,7 @@ fn checkpointer(shared: &Arc<Shared>, stop: &Stop) {
         }
         shared.checkpointer.answer(requests);
     }
-    // Whoever asked too late gets the closing checkpoint.
+    // Requests that came too late get no checkpoint of their own: the closing checkpoint serves them.
     shared.checkpointer.answer(shared.checkpointer.take_requests());
 }
 

@@ -51,7 +51,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// What the log says of it, in PostgreSQL's words.
+    /// The reason as the server log states it, in PostgreSQL's words.
     fn words(self) -> &'static str {
         match self {
             Reason::Timed => "time",
@@ -62,10 +62,10 @@ impl Reason {
     }
 }
 
-/// What checkpoints share.
+/// The state that checkpoints share.
 pub(crate) struct Checkpointer {
-    /// Held through a checkpoint: there is one at a time. Outermost; with background threads only the checkpointer and
-    /// whoever closes the database take it.
+    /// Held through a checkpoint, so that there is one at a time. Outermost. With background threads only two threads
+    /// take it: the checkpointer and the thread that closes the database.
     running: Mutex<()>,
     /// Guards the counts; a leaf.
     statistics: Mutex<CheckpointStatistics>,
@@ -207,7 +207,8 @@ impl Shared {
             data.next_file = next_file;
             data.catalog_version = catalog_version;
         });
-        // What control no longer needs may go now, not before. If it can't, the next checkpoint tries again.
+        // The control file has been written. Only now may log segments and status bits go that it no longer needs. If
+        // they can't be removed, the next checkpoint tries again.
         if let Err(error) = self.wal.recycle_before(redo) {
             log::warn!("could not recycle log segments: {error}");
         }

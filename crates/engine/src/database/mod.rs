@@ -60,7 +60,7 @@ pub struct Database {
     background: Arc<Background>,
 }
 
-/// What the handles and background threads of a database share.
+/// The state that the handles and background threads of a database share.
 pub(crate) struct Shared {
     pub(crate) options: OpenOptions,
     pub(crate) control: ControlFile,
@@ -227,13 +227,13 @@ impl Database {
         }
     }
 
-    /// Ends the background threads, writes everything out and marks the database as closed. When this returns, nobody writes
-    /// any more: sessions get 57P01 for every transaction that they begin, and for the next statement or change of one that
-    /// they have begun.
+    /// Ends the background threads, writes everything out and marks the database as closed. Nothing is written any more
+    /// after this returns. From then on a session gets 57P01 for every transaction that it begins. In a transaction that
+    /// it had begun before, it gets 57P01 for the next statement or change.
     ///
     /// # Errors
-    /// 55006 if transactions are in progress that have changed something or have a snapshot in use; the database stays open
-    /// then. What reading from the disk fails with; then the next call goes on with what is left to be done.
+    /// 55006 if transactions are in progress that have changed something or have a snapshot in use; the database stays
+    /// open then. Errors of reading from the disk; then the next call goes on with the work that is left.
     pub fn close(&self) -> Result<()> {
         let mut closing = self.shared.closed.lock();
         if *closing == Closing::NotBegun {
@@ -309,7 +309,7 @@ impl Database {
     /// Looks for tables with many dead rows and vacuums them, as the background thread does. Returns how many.
     ///
     /// # Errors
-    /// Whatever a vacuum fails with.
+    /// Errors of a vacuum.
     pub fn vacuum_where_needed(&self) -> Result<usize> {
         self.shared.check_open()?;
         vacuum::vacuum_where_needed(self)
@@ -366,12 +366,13 @@ impl Database {
         &self.shared.options.settings
     }
 
-    /// The latest committed catalog. Who answers from it has observed [`Catalog::csn`].
+    /// The latest committed catalog. An answer that is read from it reveals the commits up to [`Catalog::csn`], so its
+    /// session counts as having observed that position.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.shared.catalog.latest(&self.shared)
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn statistics(&self) -> Statistics {
         Statistics {
             wal: self.shared.wal.statistics(),
@@ -381,7 +382,7 @@ impl Database {
         }
     }
 
-    /// What has happened to the table `oid` since the database was opened; `None` if nothing.
+    /// The activity of the table `oid` since the database was opened; `None` if nothing was counted.
     pub fn table_activity(&self, oid: Oid) -> Option<Arc<TableActivity>> {
         self.shared.relations.known_activity(oid)
     }
@@ -391,7 +392,7 @@ impl Database {
         self.shared.control.data().system_identifier
     }
 
-    /// What the control file says now.
+    /// The current contents of the control file.
     pub fn control(&self) -> ControlData {
         self.shared.control.data()
     }

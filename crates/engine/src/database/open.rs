@@ -228,7 +228,7 @@ fn file_removals(
     }))
 }
 
-/// What heaps prune up to.
+/// The floor up to which heaps prune: they remove row versions that were dead before it.
 struct ManagerFloor(Arc<TransactionManager>);
 
 impl RemovalFloor for ManagerFloor {

@@ -35,7 +35,7 @@ pub(super) fn restore(
     Ok(made_files)
 }
 
-/// Who was warned of, and at which age.
+/// The prepared transactions for which a warning was logged, each with the time of its last warning.
 #[derive(Default)]
 pub(super) struct OrphanWatch {
     warned_at_micros: FxHashMap<Xid, i64>,

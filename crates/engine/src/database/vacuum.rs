@@ -17,9 +17,9 @@ const STEP_BLOCKS: u32 = 64;
 /// Tables are vacuumed when they hold transactions this many times older than `vacuum_freeze_min_age`.
 const FREEZE_AGE_FACTOR: i64 = 4;
 
-/// From which transaction on the commit log is needed.
+/// The oldest transaction whose status must stay in the commit log.
 pub(crate) struct Frozen {
-    /// What was known when the database was opened.
+    /// The value known when the database was opened. It holds for each heap that is not in `heaps`.
     at_open: Xid,
     oldest: AtomicU64,
     /// The oldest transaction left in each heap vacuumed or made since the database was opened. A leaf.
@@ -59,7 +59,7 @@ impl Frozen {
     }
 }
 
-/// What the vacuum of one heap did.
+/// The results of vacuuming one heap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Vacuumed {
     pub(crate) live: u64,

@@ -10,7 +10,7 @@ use crate::table::Table;
 use schema::key::KeyBuffer;
 use schema::row::RowBytes;
 
-/// What a check counted.
+/// The counts of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckSummary {
     /// Rows of the heap.

@@ -117,7 +117,8 @@ impl Session {
             return self.own_catalog().version();
         }
         let known = self.catalog.borrow().version();
-        // What is found good by a newer version tells of that version: the session has met it.
+        // The caller may find its data valid by a newer version. Its answer then reveals that version, so the session has
+        // met it.
         if known == self.shared().transactions.catalog_version() { known } else { self.committed_catalog().version() }
     }
 
@@ -229,7 +230,8 @@ impl Session {
         self.changed(Change::Drop(oid))
     }
 
-    /// What serializable transactions have read of storage that is given up, they have read of the whole table from now on.
+    /// Moves the predicate locks of serializable transactions when storage is given up: locks on parts of the old storage
+    /// become locks on the whole table.
     fn predicate_locks_follow(&self, old: &Object, new: Option<&Object>) {
         let ssi = self.shared().transactions.ssi();
         match (old, new) {
@@ -391,7 +393,7 @@ impl Session {
 
     fn lock_table_now(&self, table: &Table, mode: LockMode) -> Result<()> {
         self.lock_relation(table.oid(), mode, WaitPolicy::Block)?;
-        // Whoever had the lock before may have given the table other storage.
+        // The former holder of the lock may have given the table other storage.
         let catalog = self.catalog();
         if catalog.table(table.oid()).is_some_and(|def| is_current(table, def, catalog.indexes_of(table.oid()))) {
             return Ok(());

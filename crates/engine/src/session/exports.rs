@@ -75,9 +75,10 @@ impl Session {
     /// `SET TRANSACTION SNAPSHOT`: the transaction sees what the exporter of `name` sees.
     ///
     /// # Errors
-    /// 25001 after the first query or inside a savepoint; 0A000 at read committed, and at serializable unless the exporter
-    /// is serializable too, may write if this one may, and this one is not deferrable; 22023 for a name that nobody has
-    /// exported, or whose exporter has ended.
+    /// - 25001 after the first query or inside a savepoint.
+    /// - 0A000 at read committed. At serializable, 0A000 if the exporter is not serializable, if the exporter is
+    ///   read-only and this transaction may write, or if this transaction is read-only and deferrable.
+    /// - 22023 for a name that nobody has exported, or whose exporter has ended.
     pub fn import_snapshot(&mut self, name: &str) -> Result<()> {
         let slot = self.slot.get_mut();
         if slot.has_begun() || slot.depth() > 0 {

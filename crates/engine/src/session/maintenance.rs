@@ -32,7 +32,7 @@ pub struct VacuumOptions {
     pub gives_way: bool,
 }
 
-/// What a vacuum did.
+/// The results of a vacuum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VacuumSummary {
     /// Row versions removed.
@@ -49,7 +49,7 @@ pub struct VacuumSummary {
     pub index_entries_removed: u64,
 }
 
-/// What a sample was taken from.
+/// The size of a sample and of the table that it was taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SampleSummary {
     /// Pages of the heap.

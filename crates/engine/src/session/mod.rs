@@ -92,7 +92,7 @@ use sequences::SessionSequences;
 pub struct Session {
     database: Database,
     slot: RefCell<SessionSlot>,
-    /// What the current statement sees, innermost last; empty between statements.
+    /// The running statements with their snapshots, innermost last; empty between statements.
     levels: RefCell<Vec<Level>>,
     /// The catalog used last, and the transaction's own changes.
     catalog: RefCell<Arc<Catalog>>,
@@ -101,7 +101,7 @@ pub struct Session {
     sequences: RefCell<SessionSequences>,
     /// Relation locks that the transaction is known to hold.
     locked: RefCell<SmallVec<[(Oid, LockMode); 4]>>,
-    /// The turn that came with the last `Modify::Updated`: whoever holds it is let through first on the retry.
+    /// The turn that came with the last `Modify::Updated`. Its holder is let through first on the retry.
     turn: Cell<Option<TurnAtRow>>,
     /// Snapshots that the transaction has exported.
     exports: RefCell<OwnExports>,
@@ -196,7 +196,8 @@ impl Session {
         let mut ctx = slot.ctx();
         if let Some(level) = self.levels.borrow().last() {
             ctx.snapshot = level.snapshot;
-            // What a statement writes after a function of it has written is still the statement's own.
+            // A function of the statement may have written, which advances the command number. Later writes of the
+            // statement still belong to the statement's own command.
             ctx.command = level.snapshot.command;
         }
         f(&ctx)

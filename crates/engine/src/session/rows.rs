@@ -148,8 +148,8 @@ impl Session {
                 let check: Option<&dyn Fn(Tid) -> Result<Liveness>> = if unique { Some(&liveness) } else { None };
                 match index.btree.insert(ctx, key.as_slice(), tid, check)? {
                     InsertOutcome::Duplicate(..) | InsertOutcome::WaitFor(_) if index.def.deferrable => {
-                        // The row may stay for now. Whoever enters the second of two rows finds the first one here, so that
-                        // it is enough if that one looks again.
+                        // The row may stay for now. Of two rows with the same key, the insert of the second finds the
+                        // first one here. So it is enough that the transaction of the second insert checks the key again.
                         unique = false;
                         let duplicate = PossibleDuplicate { index: index.def.oid, key: key.as_slice().to_vec() };
                         self.possible_duplicates.borrow_mut().push(duplicate);
@@ -508,7 +508,8 @@ impl Session {
         self.with_ctx(|ctx| Ok(self.outcome(ctx, table, table.heap.lock(ctx, tid, mode, wait, turn)?)?.0))
     }
 
-    /// What became of an attempt, with the row's turn set aside for the retry; and whether an update needs no entries.
+    /// Returns the outcome of an attempt, and whether an update needs no index entries. Keeps the row's turn for the
+    /// retry.
     fn outcome(&self, ctx: &TxnCtx<'_>, table: &Table, outcome: heap::Modify<'_>) -> Result<(Modify, bool)> {
         let serializes = self.isolation() != Isolation::ReadCommitted;
         Ok(match outcome {

@@ -12,7 +12,7 @@ use super::Session;
 use crate::sequence::{self, Position};
 use schema::catalog::SequenceDef;
 
-/// What a session has of sequences.
+/// The sequences that a session has used.
 #[derive(Default)]
 pub(super) struct SessionSequences {
     used: FxHashMap<Oid, Used>,
@@ -123,7 +123,7 @@ impl Session {
             sequences.used.insert(def.oid, used);
             sequences.last = Some(def.oid);
         } else if let Some(used) = sequences.used.get_mut(&def.oid) {
-            // What was taken beyond the current value is void; the current value itself stays.
+            // The values that were taken beyond the current one are void. The current value itself stays.
             used.taken_to = used.current;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What a serializable transaction's session tells `ssi`: what it reads, and what it has written.
+//! The reports of a serializable transaction's session to `ssi`: its reads and its writes.
 
 use base::{FileNumber, Result, Tid};
 use ssi::SerializableTransaction;

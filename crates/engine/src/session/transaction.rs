@@ -446,7 +446,7 @@ impl Session {
         self.slot.borrow_mut().release_hold(portal.hold);
     }
 
-    /// What statements see now.
+    /// The snapshot that statements see now.
     pub fn snapshot(&self) -> Snapshot {
         self.with_ctx(|ctx| ctx.snapshot)
     }
@@ -478,12 +478,13 @@ impl Session {
         self.observe(self.shared().transactions.newest_commit());
     }
 
-    /// What the session's output must wait for: [`Session::observed`], or [`Lsn::ZERO`] with `synchronous_commit` off.
+    /// The log position that the session's output must wait for: [`Session::observed`], or [`Lsn::ZERO`] with
+    /// `synchronous_commit` off.
     pub fn gate(&self) -> Lsn {
         if self.synchronous_commit.get() { self.observed() } else { Lsn::ZERO }
     }
 
-    /// What an answer must wait for that tells of nothing but the catalog. Not above [`Session::gate`].
+    /// The log position that an answer must wait for if it tells of nothing but the catalog. Not above [`Session::gate`].
     pub fn catalog_gate(&self) -> Lsn {
         if self.synchronous_commit.get() { self.catalog.borrow().csn() } else { Lsn::ZERO }
     }
@@ -567,7 +568,7 @@ impl Session {
         self.slot.borrow().command()
     }
 
-    /// What the session waits for deep in the engine; other threads may look.
+    /// The report of the event that the session waits for deep in the engine. Other threads may read it.
     pub fn wait_report(&self) -> &Arc<WaitReport> {
         &self.wait_report
     }

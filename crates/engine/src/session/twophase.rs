@@ -9,28 +9,33 @@ use super::Session;
 use super::transaction::{failed, no_transaction};
 use crate::catalog_store::{PUBLISH_LOCK, PUBLISH_MODE};
 
-/// Who finishes a prepared transaction.
+/// The role and database of a session that finishes a prepared transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Finisher {
     /// The role.
     pub role: Oid,
-    /// Whether it may finish what others have prepared.
+    /// Whether it may finish transactions that other roles have prepared.
     pub is_superuser: bool,
-    /// In which database.
+    /// The session's database.
     pub database: Oid,
 }
 
 impl Session {
-    /// PREPARE TRANSACTION: the transaction is the session's no longer; it survives everything until somebody finishes it by
-    /// its name. Returns the gate: the reply waits until the log is durable up to there, whatever `synchronous_commit` says.
+    /// PREPARE TRANSACTION: detaches the transaction from the session. The prepared transaction survives everything,
+    /// until somebody finishes it by its name. Returns the gate: the reply waits until the log is durable up to there,
+    /// whatever `synchronous_commit` says.
     ///
-    /// The session's [`Session::owner`] is another one from now on.
+    /// The session has a new [`Session::owner`] from now on.
     ///
     /// # Errors
-    /// 22023 for a name of 200 bytes or more; 42710 for one that is in use; 55000 if `max_prepared_transactions` is 0, 53200 if
-    /// there are so many; 0A000 for a transaction that has exported a snapshot, or holds an advisory lock that the session
-    /// holds too; 40001 where a commit would break serializability; 25P01 and 25P02 without a transaction, or in a failed one.
-    /// The transaction is rolled back then.
+    /// - 22023 for a name of 200 bytes or more; 42710 for a name that is in use.
+    /// - 55000 if `max_prepared_transactions` is 0; 53200 if that number of transactions is prepared already.
+    /// - 0A000 for a transaction that has exported a snapshot, or that holds an advisory lock which the session holds
+    ///   too.
+    /// - 40001 where a commit would break serializability.
+    /// - 25P01 without a transaction; 25P02 in a failed one.
+    ///
+    /// The transaction is rolled back on an error.
     pub fn prepare_transaction(&mut self, gid: &str, role: Oid, database: Oid) -> Result<Lsn> {
         self.end_statement();
         let prepared = self.try_prepare(gid, role, database);
@@ -115,7 +120,7 @@ impl Session {
         let claimed = transactions.claim_prepared(&name, |prepared| {
             may_finish(prepared, finisher.role, finisher.is_superuser, finisher.database)
         });
-        // What is there or not may hang on records that are not durable yet.
+        // Whether the name exists may depend on log records that are not durable yet.
         self.observe(transactions.prepared_changed());
         claimed
     }

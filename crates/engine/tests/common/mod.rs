@@ -1,4 +1,4 @@
-//! What the tests of the engine share.
+//! Helpers that the tests of the engine share.
 #![allow(dead_code)]
 
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Random transactions over a few tables, a model of what they did, and the comparison of a recovered database with it.
 //!
-//! One thread runs a handful of sessions in turn, each on rows of its own, so that nobody waits and a seed says everything
-//! that happens. Every transaction that writes also enters its number in a ledger; so the recovered ledger tells exactly
-//! which transactions are there, and they must be a prefix, in commit order, that holds all that was acknowledged, and
-//! the tables must be what those transactions made of them.
+//! One thread runs a handful of sessions in turn, each on rows of its own. So nobody waits, and a seed determines
+//! everything that happens. Every transaction that writes also enters its number in a ledger. So the recovered ledger
+//! tells exactly which transactions have survived. These must be a prefix, in commit order, and the prefix must hold
+//! every acknowledged transaction. The tables must be as those transactions made them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -231,7 +231,7 @@ impl Drop for Runner<'_> {
         let makers = self.makers.drain(..).map(Maker::into_session);
         let counters = self.counters.drain(..).map(Counter::into_session);
         for session in clients.chain(makers).chain(counters).chain(self.helper.take()) {
-            // What is in progress is rolled back, which the end of the simulated process may stop.
+            // Dropping a session rolls its open transaction back. The end of the simulated process may stop the rollback.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(session)));
         }
     }
@@ -261,7 +261,8 @@ fn vacuum(session: &mut Session, model: &Model, random: &mut StdRng) -> Result<(
     }
 }
 
-/// invariants: row 11. Who only reads is answered when all that was seen is durable: from then on it must survive.
+/// invariants: row 11. A read-only transaction is answered when all commits that it saw are durable: from then on they
+/// must survive.
 fn read_only(session: &mut Session, model: &mut Model) -> Result<()> {
     let Some(open) = model.open(session)? else { return Ok(()) };
     begin(session);
@@ -382,7 +383,8 @@ fn commit(client: &mut Client, model: &mut Model) -> Result<()> {
     }
     let gate = client.session.commit()?;
     client.session.wait_durable(gate);
-    // With synchronous_commit off the gate is zero, and nothing is promised. Who wrote nothing waits for what it saw only.
+    // With synchronous_commit off the gate is zero, and nothing is promised. A transaction that wrote nothing waits only
+    // for the commits that it saw.
     if wrote && gate > base::Lsn::ZERO {
         model.acknowledged = model.committed.len();
     }

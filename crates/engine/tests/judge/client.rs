@@ -27,7 +27,7 @@ const TRIES: usize = 20;
 /// Makes rows so long that a page holds about a dozen.
 const FILLER: &[u8] = &[b'.'; 500];
 
-/// What all clients of a run share.
+/// The state that all clients of a run share.
 pub struct World {
     pub database: Database,
     pub run: Run,
@@ -42,7 +42,7 @@ struct Client<'w> {
     world: &'w World,
     session: Session,
     random: StdRng,
-    /// What the transaction in progress did.
+    /// The operations of the transaction in progress.
     operations: Vec<Operation>,
     id: u64,
     /// When the transaction's snapshot was taken; none at read committed.
@@ -110,7 +110,8 @@ impl World {
         client.done
     }
 
-    /// What client `number` did in `wishes` transactions and as many more as it had to try again.
+    /// Runs `wishes` transactions as client `number`, and tries each again after a failure. Returns a record of every
+    /// attempt.
     pub fn client(&self, number: u64, wishes: usize) -> Vec<Transaction> {
         let mut client = Client::new(self, number);
         for _ in 0..wishes {
@@ -269,7 +270,8 @@ impl<'w> Client<'w> {
         Ok(tid.map(|tid| found(table, tid, &bytes)))
     }
 
-    /// Finds a row and changes it by `change`, its newest version if need be, as read committed does. What was changed.
+    /// Finds a row and changes it by `change`, its newest version if need be, as read committed does. Returns the row as
+    /// it was found, if it was changed.
     fn modify(&self, key: i32, change: impl Fn(&Found) -> Result<Modify>) -> Result<Option<Found>> {
         let mut row = self.find(key)?;
         while let Some(found) = row {

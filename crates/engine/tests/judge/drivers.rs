@@ -1,4 +1,4 @@
-//! What runs the clients: a thread for each, or coroutines on one thread in an order that the seed decides.
+//! Drivers of the clients: a thread for each client, or coroutines on one thread in an order that the seed decides.
 
 use std::fmt;
 use std::sync::Arc;

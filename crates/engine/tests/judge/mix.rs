@@ -1,4 +1,4 @@
-//! What clients want to do: transactions of a few steps, on few or many rows.
+//! The transactions that clients want to run: a few steps each, on few or many rows.
 
 use std::ops::RangeInclusive;
 

@@ -20,10 +20,10 @@ pub const DATABASE_OID: Oid = Oid(5);
 pub const PUBLIC_SCHEMA: Oid = Oid(2200);
 /// The schema `information_schema`.
 pub const INFORMATION_SCHEMA: Oid = Oid(13000);
-/// What the names of temporary schemas begin with; a number of their session's follows.
+/// The prefix of the names of temporary schemas. The number of the session follows it.
 pub const TEMPORARY_SCHEMA_PREFIX: &str = "pg_temp_";
 
-/// What a table-like object is, as in `pg_class.relkind`.
+/// The kind of a table-like object, as in `pg_class.relkind`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum RelationKind {
     /// An ordinary table, `r`.
@@ -77,7 +77,7 @@ pub struct TableDef {
     pub name: String,
     /// The role that owns it.
     pub owner: Oid,
-    /// What it is.
+    /// Its kind.
     pub kind: RelationKind,
     /// How lasting it is.
     pub persistence: Persistence,
@@ -99,7 +99,7 @@ pub struct TableDef {
     pub estimated_pages: u32,
     /// The query of a view, as SQL.
     pub view_query: Option<String>,
-    /// What ANALYZE found; opaque here.
+    /// The statistics that ANALYZE gathered; opaque here.
     pub column_statistics: Option<Vec<u8>>,
     /// Storage parameters other than fillfactor, `name=value`.
     pub options: Vec<String>,
@@ -111,7 +111,7 @@ pub struct TableDef {
     pub transition_tables: Vec<TransitionTables>,
     /// The columns that `ON DELETE SET NULL` and `SET DEFAULT` set, where not all of the key: by constraint.
     pub delete_set_columns: Vec<(Oid, Vec<usize>)>,
-    /// What a view's query could name when it was made; none if older code made it.
+    /// The columns and functions that a view's query could name when the view was made; none if older code made it.
     pub view_scope: Option<ViewScope>,
     /// A materialized view whose query has not been run yet, or not since `REFRESH ... WITH NO DATA`.
     pub is_unpopulated: bool,
@@ -156,8 +156,8 @@ pub enum ReplicaIdentity {
     Index(Oid),
 }
 
-/// What the names of a view's query were looked up among. Columns and functions that came later change nothing about
-/// what the query means.
+/// The scope in which the names of a view's query were looked up. Columns and functions that came later do not change the
+/// query's meaning.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ViewScope {
     /// The relations that it reads, and the row types that functions in FROM return, with the number of columns that each had. Dropped
@@ -289,7 +289,7 @@ pub struct ColumnDef {
     pub type_oid: Oid,
     /// The type's modifier, -1 for none.
     pub typmod: i32,
-    /// What its values look like in a row.
+    /// The physical type of its values in a row.
     pub physical: PhysicalType,
     /// Whether nulls are refused (by the SQL layer).
     pub not_null: bool,
@@ -342,7 +342,7 @@ pub struct ConstraintDef {
     pub oid: Oid,
     /// Its name.
     pub name: String,
-    /// What it demands.
+    /// Its kind, with the details of that kind.
     pub kind: ConstraintKind,
     /// Whether it holds for rows older than itself.
     pub validated: bool,
@@ -354,7 +354,7 @@ pub struct ConstraintDef {
     pub comment: Option<String>,
 }
 
-/// What a constraint demands.
+/// The kind of a constraint: the condition that rows must meet.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum ConstraintKind {
     /// The key by which rows are named.
@@ -384,16 +384,16 @@ pub enum ConstraintKind {
         referenced_columns: Vec<usize>,
         /// The unique index there.
         referenced_index: Oid,
-        /// What an update there does here.
+        /// The action on the referencing rows when the referenced row is updated.
         on_update: ForeignKeyAction,
-        /// What a delete there does here.
+        /// The action on the referencing rows when the referenced row is deleted.
         on_delete: ForeignKeyAction,
         /// Which nulls excuse a row.
         matching: ForeignKeyMatch,
     },
 }
 
-/// What a change of the referenced row does to the referencing ones.
+/// The action on the referencing rows when the referenced row changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum ForeignKeyAction {
     /// An error, at the statement's end or later.
@@ -438,7 +438,7 @@ pub struct IndexDef {
     pub primary: bool,
     /// Whether nulls are equal to each other in a unique index.
     pub nulls_not_distinct: bool,
-    /// What it is sorted by.
+    /// The sort keys.
     pub keys: Vec<IndexKey>,
     /// Columns of `INCLUDE`, by position; described, not stored.
     pub included: Vec<usize>,
@@ -615,7 +615,7 @@ impl SequenceDef {
 pub struct CustomDef {
     /// Its identifier.
     pub oid: Oid,
-    /// What sort of object it is, by the oid of PostgreSQL's catalog for it (`pg_type` is 1247).
+    /// The kind of the object, as the oid of PostgreSQL's catalog for it (`pg_type` is 1247).
     pub class: Oid,
     /// The schema it is in, if it is in one.
     pub schema: Oid,

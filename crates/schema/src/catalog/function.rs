@@ -16,19 +16,19 @@ pub struct FunctionDef {
     pub owner: Oid,
     /// Its arguments in order.
     pub arguments: Vec<ArgumentDef>,
-    /// What it returns.
+    /// The type of its result.
     pub returns: Oid,
-    /// Whether it returns any number of them.
+    /// Whether it returns a set of such values.
     pub returns_set: bool,
     /// The language of its body.
     pub language: String,
     /// Its body.
     pub body: String,
-    /// What its result depends on.
+    /// Its volatility: the inputs that its result depends on.
     pub volatility: Volatility,
     /// Whether a null argument makes the result null.
     pub strict: bool,
-    /// What it is.
+    /// Its kind.
     pub kind: FunctionKind,
     /// `SECURITY DEFINER`.
     pub security_definer: bool,
@@ -135,7 +135,7 @@ impl FunctionDef {
     }
 }
 
-/// What a function's result depends on.
+/// The inputs that a function's result depends on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Volatility {
     /// Its arguments.
@@ -146,7 +146,7 @@ pub enum Volatility {
     Volatile,
 }
 
-/// What can be called.
+/// The kind of a function, by the place where it can be called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum FunctionKind {
     /// In an expression.

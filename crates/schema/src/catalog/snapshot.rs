@@ -52,7 +52,7 @@ impl Change {
     }
 }
 
-/// What a name of the relation name space stands for.
+/// The object that a name of the relation name space stands for.
 #[derive(Clone, Copy, Debug)]
 pub enum Relation<'a> {
     /// A table, view or materialized view.
@@ -175,7 +175,7 @@ impl Catalog {
         self.role(*self.named(NameSpace::Role, Oid::INVALID, name).first()?)
     }
 
-    /// Whatever is called `name` among the tables, views, indexes and sequences of `schema`.
+    /// Returns the table, view, index or sequence called `name` in `schema`.
     pub fn relation_by_name(&self, schema: Oid, name: &str) -> Option<Relation<'_>> {
         match self.object(*self.named(NameSpace::Relation, schema, name).first()?)? {
             Object::Table(def) => Some(Relation::Table(def)),

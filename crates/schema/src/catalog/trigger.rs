@@ -35,7 +35,7 @@ pub struct TriggerDef {
     pub oid: Oid,
     /// Its name, unique for its table.
     pub name: String,
-    /// What is called.
+    /// The function that is called.
     pub function: Oid,
     /// When it is called.
     pub timing: TriggerTiming,
@@ -53,7 +53,7 @@ pub struct TriggerDef {
     pub update_columns: Vec<usize>,
     /// `WHEN`, as SQL.
     pub condition: Option<String>,
-    /// What the function is given.
+    /// The arguments that the function gets.
     pub arguments: Vec<String>,
     /// `CREATE CONSTRAINT TRIGGER`
     pub is_constraint: bool,
@@ -74,9 +74,9 @@ pub struct TriggerDef {
 pub struct TransitionTables {
     /// The trigger.
     pub trigger: Oid,
-    /// What `OLD TABLE` calls the old rows.
+    /// The name that `OLD TABLE` gives to the old rows.
     pub old: Option<String>,
-    /// What `NEW TABLE` calls the new rows.
+    /// The name that `NEW TABLE` gives to the new rows.
     pub new: Option<String>,
 }
 

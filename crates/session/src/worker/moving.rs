@@ -1,7 +1,8 @@
 //! Sessions move from a worker that has too much to do to one that sleeps.
 //!
-//! A suspended coroutine stays on its thread, so a session moves where it has none: when a message of it has arrived and has not been
-//! begun. Its socket leaves one poll for the other. Whatever arrives meanwhile is announced again where the socket is registered.
+//! A suspended coroutine stays on its thread, so a session moves while it has no coroutine: when a message for it has
+//! arrived and has not been begun. Its socket leaves one poll for the other. Bytes that arrive meanwhile are announced
+//! again where the socket is registered.
 //!
 //! ```text
 //! busy worker     message arrives ── deregister ── put into the mailbox ── wake the other

@@ -368,7 +368,7 @@ fn said(message: String) -> Error {
     Error::new(sqlstate::SUCCESSFUL_COMPLETION, message)
 }
 
-/// What the log says of a client that is let in.
+/// Returns the log message for a client that is let in.
 fn authorized(
     request: &startup::StartRequest,
     settings: &[(String, String)],

@@ -84,7 +84,7 @@ pub trait Accumulator: fmt::Debug + Send {
     }
 }
 
-/// What an aggregate has gathered of one group so far.
+/// The state of an aggregate over the values of one group so far.
 #[derive(Debug)]
 pub enum AggregateState {
     /// `count(*)`

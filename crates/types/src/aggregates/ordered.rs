@@ -24,7 +24,7 @@ pub(super) enum OrderedKind {
     Discrete,
 }
 
-/// What is kept of the values.
+/// The state of an ordered-set aggregate. It keeps only the values that matter for the result.
 #[derive(Debug)]
 pub(super) struct Ordered {
     kind: OrderedKind,

@@ -11,7 +11,7 @@ use crate::context::EvalContext;
 use crate::numeric::Numeric;
 use crate::value::Value;
 
-/// What is wanted of one variable.
+/// The statistic to compute of one variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Moment {
     Average,
@@ -145,7 +145,7 @@ impl Accumulator for NumericMoments {
     }
 }
 
-/// What is wanted of a pair of variables.
+/// The statistic to compute of a pair of variables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Relation {
     Count,

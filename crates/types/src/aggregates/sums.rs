@@ -46,7 +46,7 @@ impl Accumulator for WideSum {
 pub(super) struct RunningSum {
     small: i128,
     scale: u16,
-    /// What didn't fit.
+    /// The sum of the values that did not fit into `small`.
     rest: Numeric,
 }
 

@@ -1,13 +1,13 @@
 //! The zone abbreviations that date input knows: those of PostgreSQL's default set.
 
-/// What an abbreviation stands for.
+/// The meaning of an abbreviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abbreviation {
     /// Seconds east of UTC, standard time.
     Standard(i32),
     /// Seconds east of UTC, daylight saving time included.
     Daylight(i32),
-    /// Whatever this zone has at the time.
+    /// The offset that this zone has at the given time.
     Zone(&'static str),
 }
 

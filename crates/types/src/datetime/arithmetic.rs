@@ -42,7 +42,7 @@ pub fn timestamp_to_timestamptz(local: i64, zone: &TimeZone) -> Result<i64> {
     check_timestamp(zone.to_utc(local).ok_or_else(timestamp_out_of_range)?)
 }
 
-/// What a zone's clocks show at a moment. 22008.
+/// The local time that a zone's clocks show at a moment. 22008 if it is out of range.
 pub fn timestamptz_to_timestamp(timestamp: i64, zone: &TimeZone) -> Result<i64> {
     if is_infinite(timestamp) {
         return Ok(timestamp);

@@ -14,7 +14,7 @@ use super::zone::TimeZone;
 use crate::numeric::Numeric;
 use crate::value::Interval;
 
-/// What `extract` can ask for.
+/// A field that `extract` can be asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Field {
     Unit(Unit),
@@ -120,7 +120,7 @@ fn calendar_part(field: Field, civil: &Civil) -> Option<Numeric> {
     }))
 }
 
-/// What infinity answers: the parts that grow without end are infinite, the others are NULL.
+/// The field of an infinite value: fields that grow without end are infinite, the others are NULL.
 fn part_of_infinity(field: Field, positive: bool) -> Option<Numeric> {
     let grows = matches!(
         field,

@@ -22,7 +22,7 @@ pub enum FieldKind {
 /// One field of the text, in lower case.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// What it looks like.
+    /// Its kind, told by its characters.
     pub kind: FieldKind,
     /// Its characters.
     pub text: String,
@@ -119,7 +119,7 @@ pub fn split_fields(text: &str) -> Result<Vec<Field>, ParseError> {
     Ok(fields)
 }
 
-/// What a word in a date or time means.
+/// The meaning of a word in a date or time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Keyword {
     Ignore,

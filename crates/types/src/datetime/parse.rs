@@ -79,7 +79,7 @@ enum GivenZone {
     Rules(TimeZone),
 }
 
-/// What a text stands for.
+/// The moment that a text stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// A date, perhaps a time, perhaps the seconds east of UTC.
@@ -101,7 +101,7 @@ pub enum Moment {
     Epoch,
 }
 
-/// What reading depends on.
+/// The settings that reading depends on.
 pub struct ParseSettings<'a> {
     /// The order of ambiguous dates.
     pub order: DateOrder,

@@ -26,7 +26,7 @@ enum Rules {
     Abbreviated(JiffZone, String),
 }
 
-/// What a zone says of one moment.
+/// The offset of a zone at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneOffset {
     /// Seconds east of UTC.
@@ -122,7 +122,7 @@ impl TimeZone {
         &self.0.name
     }
 
-    /// What the zone says of a moment, in microseconds since 2000-01-01 UTC.
+    /// Returns the zone's offset at a moment, which is given in microseconds since 2000-01-01 UTC.
     pub fn offset_at(&self, timestamp: i64) -> ZoneOffset {
         match &self.0.rules {
             Rules::Fixed(seconds, name) => {
@@ -178,7 +178,7 @@ impl TimeZone {
         local.checked_sub(i64::from(seconds) * SECOND)
     }
 
-    /// What the zone's clocks show at a moment, if it can be counted.
+    /// Returns the local time that the zone's clocks show at a moment; `None` if it overflows.
     pub fn to_local(&self, timestamp: i64) -> Option<i64> {
         timestamp.checked_add(i64::from(self.seconds_at(timestamp)) * SECOND)
     }

@@ -6,7 +6,7 @@ use super::fields::{Calendar, DateField, ROMAN_MONTHS, date_template};
 use super::template::{Field, Part, is_separator};
 use crate::datetime::calendar::{self, Civil, DAY, JULIAN_EPOCH, MONTHS, WEEKDAYS};
 
-/// What was read.
+/// The result of reading a text by a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The date and time, local.

@@ -11,7 +11,7 @@ use crate::datetime::calendar::{self, Civil, HOUR, JULIAN_EPOCH, MINUTE, MONTHS,
 use crate::datetime::zone::ZoneOffset;
 use crate::value::Interval;
 
-/// What is written: a moment, or an interval taken apart the same way.
+/// The value to write: a moment, or an interval split into the same fields.
 struct Moment {
     civil: Civil,
     zone: Option<ZoneOffset>,

@@ -75,7 +75,7 @@ enum SignPlace {
     Behind,
 }
 
-/// What a template asks for as a whole.
+/// The properties of a whole template.
 #[derive(Clone, Default, Debug)]
 struct Shape {
     before: usize,

@@ -276,7 +276,7 @@ fn put(json: Json, steps: &[&str], depth: usize, new: Json) -> Result<Json> {
     }
 }
 
-/// What stands at the end of a path of which nothing was there.
+/// Builds the value that `steps` from `depth` on lead through, with `new` at its end. None of it existed before.
 fn made(steps: &[&str], depth: usize, new: Json) -> Result<Json> {
     let Some(step) = steps.get(depth) else { return Ok(new) };
     let inner = made(steps, depth + 1, new)?;

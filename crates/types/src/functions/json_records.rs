@@ -1,7 +1,7 @@
 //! Functions that make rows of JSON: `jsonb_to_record`, `json_populate_recordset` and their kin.
 //!
-//! What `..._to_record` is to make is said by the column definition list; the binder hands its names and types over as
-//! an argument of its own, a row of NULLs.
+//! The column definition list says which row `..._to_record` makes. The binder passes the list's names and types in an
+//! additional argument, a row of NULLs.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ enum Piece<'a> {
     Text(&'a str),
 }
 
-/// What can be asked for by name in a [`Piece`].
+/// The members of an object in a [`Piece`], for looking them up by name.
 enum Members<'a> {
     Tree(&'a Json),
     Text(Vec<(String, &'a str)>),
@@ -174,8 +174,8 @@ struct ArrayReader<'k> {
     element: SqlType,
     /// The member that is read.
     key: &'k str,
-    /// How many dimensions there are: known when the first element is met that is no array. What is deeper belongs to
-    /// the elements.
+    /// The number of dimensions. It becomes known at the first element that is no array. Arrays at deeper levels belong
+    /// to the elements.
     dimension_count: Option<usize>,
     dimensions: SmallVec<[Dimension; 1]>,
     values: Vec<Value>,

@@ -25,7 +25,7 @@ fn plain(json: Option<&Json>) -> Value {
     }
 }
 
-/// What a path leads to.
+/// Returns the value that a path leads to; `None` if it leads nowhere.
 fn follow<'a>(json: &'a Json, path: &ArrayValue) -> Option<&'a Json> {
     path_steps(path)?.into_iter().try_fold(json, |current, step| match current {
         Json::Object(_) => current.member(step),
@@ -236,7 +236,7 @@ fn delete_element(json: &Json, index: i64) -> Result<Value> {
     }
 }
 
-/// What is done at the end of a path.
+/// The change to make at the end of a path.
 #[derive(Clone, Copy)]
 enum Change<'a> {
     Delete,

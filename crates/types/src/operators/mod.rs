@@ -28,11 +28,11 @@ pub struct OperatorDef {
     pub commutator: Oid,
     /// The operator with the opposite truth, or none.
     pub negator: Oid,
-    /// What planners may do with it.
+    /// Its role in planning.
     pub role: OperatorRole,
 }
 
-/// What a planner may take an operator for.
+/// The role of an operator in planning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OperatorRole {
     /// `<` of the types' default order

@@ -327,9 +327,9 @@ struct Node {
     end_of_sequence: usize,
     options: Options,
     automaton: Lazy,
-    /// What follows it in its sequence.
+    /// The automaton of all parts behind it in its sequence.
     rest: Lazy,
-    /// Of a repetition, all rounds but the last.
+    /// For a repetition, the automaton of all rounds but the last.
     before: Lazy,
 }
 

@@ -1,11 +1,11 @@
 //! Regular expressions as PostgreSQL has them.
 //!
 //! They run on the `regex` crate, in linear time whatever the pattern; its notation differs in details, which
-//! [`translate`] evens out. It finds where a match begins. Where it ends, and where the groups are, follows POSIX: the match
-//! as a whole is the longest there is (or the shortest, for a pattern that begins with a lazy quantifier), then each part from
-//! the left takes as much as it can (or as little); [`dissect`] does that where it makes a difference. Where a search may take longer
-//! than a time slice, an [`automaton`] does it instead, which can stop on the way. Only patterns with back-references or look-around go
-//! to a backtracking engine, whose steps are limited.
+//! [`translate`] evens out. It finds where a match begins. POSIX rules decide where the match ends, and where the groups
+//! are. The match as a whole is the longest possible, or the shortest for a pattern that begins with a lazy quantifier.
+//! Then each part from the left takes as much as it can, or as little. [`dissect`] applies these rules where they make a
+//! difference. Where a search may take longer than a time slice, an [`automaton`] does it instead, because it can stop on
+//! the way. Only patterns with back-references or look-around go to a backtracking engine, whose steps are limited.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;

@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What a call was found to be.
+/// The target that a call was resolved to.
 #[derive(Clone, Debug)]
 pub enum Callee {
     /// A built-in function.
@@ -74,7 +74,7 @@ pub enum ArgumentSource {
 /// A call, resolved.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// What is called.
+    /// The target of the call.
     pub callee: Callee,
     /// Where each of its arguments comes from. A call to `any` VARIADIC passes the rest one by one.
     pub arguments: Vec<ArgumentSource>,
@@ -97,7 +97,7 @@ pub struct ResolvedOperator {
     pub types: CallTypes,
 }
 
-/// What may be called by a name.
+/// A function or aggregate that may be called by a name.
 enum Target {
     Function(&'static FunctionDef),
     Aggregate(&'static AggregateDef),

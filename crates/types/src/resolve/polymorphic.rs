@@ -10,7 +10,7 @@ use crate::oids;
 use crate::type_name::format_type_name;
 use crate::type_table::{TypeKind, array_type, base_type, type_shape};
 
-/// What a polymorphic pseudo-type asks for.
+/// The form of type that a polymorphic pseudo-type asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// A value of the element type
