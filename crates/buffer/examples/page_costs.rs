@@ -1,4 +1,5 @@
-//! What the paths that every statement takes cost, in nanoseconds: `cargo run --release -p cohort-buffer --example page_costs`.
+//! The cost of the paths that every statement takes, in nanoseconds:
+//! `cargo run --release -p cohort-buffer --example page_costs`.
 //!
 //! Each figure is the best of nine rounds of a million operations on pages that are all in the cache.
 

@@ -2,7 +2,7 @@
 //!
 //! A write of 8 KiB may be torn by a crash. The log carries changes, not whole pages, and a change can't be redone on a page
 //! that is half old and half new. So each batch of pages is written one after the other into the area and synced, then in
-//! place and synced; then its part of the area is free again. Whatever is torn in place has a whole copy in the area.
+//! place and synced; then its part of the area is free again. Every page that is torn in place has a whole copy in the area.
 //!
 //! # Format of the file `doublewrite`
 //!
@@ -185,7 +185,8 @@ impl DoubleWrite {
         Batch::new(self, region)
     }
 
-    /// A new batch for the status store. Whoever has it must not wait for the log: the log's leader may need it.
+    /// A new batch for the status store. The thread that has it must not wait for the log: the log's leader may need the batch's
+    /// region.
     pub(crate) fn begin_store(&self) -> Batch<'_> {
         Batch::new(self, self.regions[POOL_REGIONS].lock())
     }
@@ -353,7 +354,7 @@ fn path_of(data_dir: &Path, file: u64) -> PathBuf {
     }
 }
 
-/// What [`recover`] found and did.
+/// The findings and restorations of [`recover`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// Pages with a whole copy in the area.
@@ -365,8 +366,9 @@ pub struct Recovered {
 /// Restores torn pages of `base/` and `clog/` from the area `data_dir/doublewrite`: the newest valid copy wins.
 /// Runs at every start before any page is read. Safe to be killed and run again.
 ///
-/// A page that is all zeros in place, or beyond the end of its file, or whose file is gone, is left alone: its file was cut
-/// or dropped after the copy was made, or the page was never written in place, and then the log makes it again.
+/// A page that is all zeros in place, or beyond the end of its file, or whose file is gone, is left alone. Either its file
+/// was cut or dropped after the copy was made, or the page was never written in place. In the latter case redo makes the page
+/// again from the log.
 pub fn recover(vfs: &dyn Vfs, data_dir: &Path) -> Result<Recovered> {
     let path = area_path(data_dir);
     if !vfs.exists(&path) {

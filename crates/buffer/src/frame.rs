@@ -56,9 +56,9 @@ pub(crate) struct Frame {
     pub(crate) latch: RawLatch,
     bytes: NonNull<u8>,
     /// The end of the first record whose change is on the page and in no copy taken. Written under the exclusive latch, and
-    /// under the shared one by whoever has set `WRITING`.
+    /// under the shared one by the thread that has set `WRITING`.
     first_dirty_lsn: AtomicU64,
-    /// What `first_dirty_lsn` was when the copy that is on its way to disk was taken.
+    /// The value of `first_dirty_lsn` when the copy that is on its way to disk was taken.
     writing_since_lsn: AtomicU64,
 }
 

@@ -153,8 +153,9 @@ impl Drop for PageRead<'_> {
 
 /// A page latched in exclusive mode.
 ///
-/// Whoever changes bytes calls [`PageWrite::set_lsn`] with the end of the record that describes the change, or
-/// [`PageWrite::mark_dirty_hint`], before the latch is given up: otherwise the change may be lost when the frame is reused.
+/// A caller that changes bytes calls [`PageWrite::set_lsn`] with the end of the record that describes the change, or
+/// [`PageWrite::mark_dirty_hint`], before the latch is given up. Without this call the change may be lost when the frame is
+/// reused.
 pub struct PageWrite<'a> {
     frame: &'a Frame,
     owns_pin: bool,

@@ -1,4 +1,4 @@
-//! What write-back needs to know of the log.
+//! The part of the log that write-back needs.
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
-//! What one session does with pages, counted while somebody wants to know.
+//! Counts of one session's use of pages, kept only while a [`PageMeter`] exists.
 //!
-//! Nobody pays for it otherwise: the counter of hits looks up its stripe anyway, and finds out there whether its thread
-//! is being metered; what else is counted goes to disk or takes a page from clean to dirty, and happens rarely.
+//! Without a meter the counting costs nothing. The counter of hits looks up its stripe anyway, and finds out there whether
+//! its thread is being metered. The other counted events go to disk or take a page from clean to dirty, and happen rarely.
 
 use std::cell::{Cell, RefCell};
 
@@ -25,7 +25,7 @@ pub struct PageUse {
 }
 
 impl PageUse {
-    /// What was used since `earlier`.
+    /// Returns the use since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &PageUse) -> PageUse {
         PageUse {
@@ -38,7 +38,7 @@ impl PageUse {
         }
     }
 
-    /// Together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(&self, other: &PageUse) -> PageUse {
         PageUse {
@@ -55,7 +55,7 @@ impl PageUse {
 thread_local! {
     /// Meters on this thread.
     static METERS: Cell<u32> = const { Cell::new(0) };
-    /// What those who are metered have used: which coroutine, how many meters it has, and what.
+    /// One entry for each metered coroutine: its identifier, the number of its meters, and its use of pages.
     static USED: RefCell<Vec<(usize, u32, PageUse)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -80,12 +80,12 @@ impl PageMeter {
         PageMeter { owner, not_send: std::marker::PhantomData }
     }
 
-    /// What was used up to now, from a beginning that is the same for all of a coroutine's meters.
+    /// Returns the use up to now. The count began at a moment that is the same for all of a coroutine's meters.
     pub fn read(&self) -> PageUse {
         self.reader().read()
     }
 
-    /// A reader of it, which may go to other threads. There it finds nothing.
+    /// A reader of this meter, which may go to other threads. There it finds nothing.
     pub fn reader(&self) -> PageReader {
         PageReader { owner: self.owner }
     }

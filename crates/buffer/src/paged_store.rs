@@ -1,15 +1,15 @@
 //! The paged status store: a small page cache of its own over files of 32 pages, for the commit log.
 //!
 //! Pages lie in banks of 16; a page belongs to bank `page mod banks`, and the bank's latch guards its bytes and the choice
-//! of victims. There are no pins: whoever reads or changes a page does it under the latch, in a moment.
+//! of victims. There are no pins: a thread reads or changes a page under the latch, in a moment.
 //!
 //! A page is written (evicted, or by [`PagedStore::flush`]) from a private copy, with the latch given up; it stays dirty,
 //! and in its place, until the copy is durable, and longer if it was changed meanwhile. One write runs at a time, and a copy
 //! that a newer one has overtaken is dropped.
 //!
-//! Whoever sets bits may be the one that flushes the log, and must never wait for it. So evictions take only pages whose log
-//! is durable already (when there is none, the bank grows by a page until there is), and nobody waits for the log while he
-//! has the turn to write or the region of the double-write area that is the store's own.
+//! A thread that sets bits may be the leader of a flush of the log, and must never wait for the log. So evictions take only
+//! pages whose log is durable already. When there is no such page, the bank grows by a page until there is one. No thread
+//! waits for the log while it has the turn to write, or the store's own region of the double-write area.
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ pub struct PagedStoreStatistics {
 }
 
 impl PagedStoreStatistics {
-    /// What was counted since `earlier`, a copy of the same store's counts.
+    /// Returns the counts since `earlier`, a copy of the same store's counts.
     #[must_use]
     pub fn since(&self, earlier: &PagedStoreStatistics) -> PagedStoreStatistics {
         PagedStoreStatistics {
@@ -264,7 +264,7 @@ impl PagedStore {
                 continue;
             }
             let bytes = self.load(page)?;
-            // What was changed before is on disk, or it would be in memory.
+            // All earlier changes of this page are on disk: a changed page stays in memory until it is written.
             let version = bank.changes;
             let slot = Slot { page, bytes, version, durable_version: version, last_use: AtomicU32::new(0) };
             let index = match clean {
@@ -423,7 +423,7 @@ impl PagedStore {
         self.banks.iter().map(|bank| bank.shared().slots.len()).sum()
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn statistics(&self) -> PagedStoreStatistics {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         PagedStoreStatistics {

@@ -423,7 +423,7 @@ impl BufferPool {
         self.frames.len()
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn statistics(&self) -> BufferStatistics {
         self.counters.read(self.doublewrite.batches(), self.doublewrite.syncs())
     }

@@ -1,4 +1,4 @@
-//! What the page cache counts.
+//! The counters of the page cache.
 
 use std::cell::Cell;
 

@@ -9,10 +9,10 @@ use crate::frame::{CLAIMED, DIRTY, PIN_MASK, USAGE, USAGE_MASK, USAGE_MAX, VALID
 use crate::pool::set_state;
 use crate::write_back::Cause;
 
-/// Dirty pages that one who needs a frame collects before it writes them.
+/// Dirty pages that a thread in need of a frame collects before it writes them.
 const EVICTION_BATCH_PAGES: usize = 64;
 
-/// What a frame may be, to be claimed.
+/// The frames that may be claimed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// Clean and unused.

@@ -1,8 +1,8 @@
 //! Which frame holds a page: chains of frames, found without a lock.
 //!
-//! Chains are changed under the latch of their partition only. A look-up without it may miss a page that is there (the
-//! frame it stands on moves to another chain), never trust what it finds (the caller pins the frame and looks again at its
-//! page id); on a miss the caller looks again under the latch.
+//! Chains are changed under the latch of their partition only. A look-up without the latch may miss a page that is in the
+//! chain, because the frame where the look-up stands moves to another chain. So on a miss the caller looks again under the
+//! latch. A frame that is found may hold another page by now. So the caller pins the frame and looks again at its page id.
 
 use base::FileNumber;
 use sync::atomic::{AtomicU32, Ordering};

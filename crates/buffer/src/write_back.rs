@@ -5,8 +5,8 @@
 //! dirty again then. When the log is durable up to the copies' LSNs, the batch goes through the double-write area; then
 //! `WRITING` ends. A page is never on its way twice at a time, so that writes can't overtake each other.
 //!
-//! Who looks for victims may hold page latches: it skips pages whose latch is not free. Who waits for a latch, or for
-//! somebody else's write, has no write of its own under way.
+//! A thread that looks for victims may hold page latches, so it skips pages whose latch is not free. A thread that waits for
+//! a latch, or for another thread's write, has no write of its own under way.
 
 use std::mem::ManuallyDrop;
 
@@ -35,7 +35,8 @@ pub(crate) enum Cause {
     Checkpoint,
 }
 
-/// Frames whose pages are on their way to disk. Whatever ends it, success or a failure that unwinds, ends their writes.
+/// Frames whose pages are on their way to disk. When this value is dropped, after success or by a failure that unwinds, their
+/// writes end.
 struct UnderWay<'a> {
     frames: Vec<&'a Frame>,
 }
@@ -46,14 +47,14 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// What became of an attempt to take a copy of a page.
+/// The outcome of an attempt to take a copy of a page.
 #[derive(PartialEq, Eq)]
 enum Taken {
-    /// It is in the batch.
+    /// The copy is in the batch.
     Copied,
     /// Nothing to write: clean, or gone.
     NotDirty,
-    /// Somebody has the latch exclusively, or is writing the page already.
+    /// Another thread has the latch exclusively, or is writing the page already.
     InTheWay,
 }
 

@@ -86,7 +86,7 @@ fn a_checkpoint_beside_writers_misses_no_change() {
             let redo = stand.log.inserted();
             stand.log.flush(redo);
             stand.pool.flush_dirty(redo, &mut |_| ());
-            // What the disk has now, without any cache.
+            // Reads the disk's current content, without any cache.
             let after = Stand::open(Arc::new(disk.clone()), &data_dir(), 16, TestLog::from(Lsn(1 << 20))).unwrap();
             let changes: u64 = (PINNED..BLOCKS).map(|block| after.read(page(block), HEADER_BYTES).unwrap()).sum();
             assert!(changes * 8 >= redo.0, "{changes} changes are on the disk, the redo point is {redo}");

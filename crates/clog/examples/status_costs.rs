@@ -1,4 +1,4 @@
-//! What a look at a transaction's status costs, in nanoseconds: `cargo run --release -p cohort-clog --example status_costs`.
+//! The cost of a look at a transaction's status, in nanoseconds: `cargo run --release -p cohort-clog --example status_costs`.
 //!
 //! Each figure is the best of nine rounds of a million operations.
 

@@ -6,7 +6,7 @@ use buffer::STORE_PAGE_BYTES;
 /// Transactions whose bits are on one page.
 pub(crate) const XIDS_PER_PAGE: u64 = STORE_PAGE_BYTES as u64 * 4;
 
-/// What two bits of the commit log say.
+/// The meaning of two bits of the commit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum ClogBits {

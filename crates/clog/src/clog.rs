@@ -15,7 +15,7 @@ use crate::{ClogBits, StatusStoreOptions};
 /// Latches of the commit log's banks. Nothing else but a read from disk happens under one.
 pub(crate) static CLOG_LATCH: LatchClass = LatchClass::new("XactSLRU", 60);
 
-/// Who sets the status bits of a transaction, and how (`clog_update`).
+/// The thread that sets the status bits of a transaction, and its way to do so (`clog_update`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum ClogUpdate {
@@ -86,7 +86,7 @@ impl Clog {
         Ok(range)
     }
 
-    /// Who sets the status bits of commits.
+    /// The current way to set the status bits of commits.
     #[inline]
     pub fn update(&self) -> ClogUpdate {
         match self.update.load(Ordering::Relaxed) {
@@ -96,7 +96,7 @@ impl Clog {
         }
     }
 
-    /// Changes who sets the status bits of commits.
+    /// Changes the way to set the status bits of commits.
     pub fn set_update(&self, update: ClogUpdate) {
         self.update.store(update as u8, Ordering::Relaxed);
     }
@@ -129,7 +129,7 @@ impl Clog {
         } else if self.update() == ClogUpdate::Each || children.len() > CHILDREN_MAX {
             self.change(page, |bytes, needs| finished.apply(page, bytes, needs));
         } else {
-            // Whoever finds the latch free has no need of a group.
+            // A committer that finds the latch free needs no group.
             let alone =
                 self.store.try_write(page, |bytes: &mut [u8], needs: &mut Lsn| finished.apply(page, bytes, needs));
             if self.or_fail_stop(alone).is_err() && !self.group.update(self, &finished) {
@@ -139,7 +139,7 @@ impl Clog {
     }
 
     /// Subtransactions on other pages are marked as about to be committed, then the transaction and those on its page
-    /// become committed in one step, then the others: whoever reads the bits alone never takes a part for the whole.
+    /// become committed in one step, then the others. A reader of the bits alone never takes a part of the commit for the whole.
     fn set_on_several_pages(&self, finished: &Finished<'_>) {
         let page = page_of(finished.xid);
         let elsewhere = |bits| -> Vec<(Xid, ClogBits)> {
@@ -183,7 +183,7 @@ impl Clog {
         self.group.statistics()
     }
 
-    /// What its pages' cache counted so far (`pg_stat_slru`).
+    /// The counts so far of the cache of the commit log's pages (`pg_stat_slru`).
     pub fn statistics(&self) -> PagedStoreStatistics {
         self.store.statistics()
     }

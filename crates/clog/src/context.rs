@@ -1,4 +1,4 @@
-//! What a statement knows about its transaction: the snapshot and the context that `heap` and `btree` are given.
+//! A statement's knowledge of its transaction: the snapshot and the context that `heap` and `btree` are given.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use sync::atomic::{AtomicU64, Ordering};
 
 use crate::{StatusStore, TransactionStatus};
 
-/// What a statement sees: the transactions committed at or below one position of the log, and its own changes by earlier
-/// commands.
+/// The changes that a statement sees: those of the transactions committed at or below one position of the log, and those of
+/// its own transaction by earlier commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// Sees exactly the transactions whose commit sequence number is at or below this.
@@ -26,7 +26,7 @@ impl Snapshot {
     }
 }
 
-/// Who is told what a serializable transaction reads. The calls come while the page is latched: they must not wait.
+/// A listener that is told what a serializable transaction reads. The calls come while the page is latched: they must not wait.
 pub trait ReadWatch {
     /// The snapshot shows this version.
     fn saw(&self, heap: FileNumber, version: Tid);
@@ -53,11 +53,11 @@ pub struct TxnCtx<'a> {
     pub xid: Xid,
     /// The top-level transaction's xid; invalid until one is assigned.
     pub top_xid: Xid,
-    /// What the current statement sees.
+    /// The current statement's snapshot.
     pub snapshot: Snapshot,
     /// The current command.
     pub command: CommandId,
-    /// What became of other transactions.
+    /// The outcomes of other transactions.
     pub status: &'a StatusStore,
     /// The session's highest csn met so far (R3); raised by [`TxnCtx::observe`].
     pub observed: &'a AtomicU64,
@@ -69,12 +69,12 @@ pub struct TxnCtx<'a> {
     pub lock_timeout: Option<Duration>,
     /// `deadlock_timeout`.
     pub deadlock_timeout: Duration,
-    /// Who is told what is read: only of a serializable transaction, and not of catalogs.
+    /// The listener that is told of reads. Present only in a serializable transaction, and not for reads of catalogs.
     pub watch: Option<&'a dyn ReadWatch>,
 }
 
 impl TxnCtx<'_> {
-    /// Notes that the session met `csn`: what it says from now on waits until that is durable (R3).
+    /// Notes that the session met `csn`: its replies from now on wait until the log is durable up to there (R3).
     #[inline]
     pub fn observe(&self, csn: Lsn) {
         // Helpers of the session's scans may raise it, too; mostly it is high enough already.
@@ -92,7 +92,7 @@ impl TxnCtx<'_> {
                 || (xid > self.top_xid && self.status.top_of(xid) == self.top_xid))
     }
 
-    /// What became of `xid`; a commit that is met is observed.
+    /// Returns the outcome of `xid`. A commit that is met is observed.
     #[inline]
     pub fn status_of(&self, xid: Xid) -> TransactionStatus {
         let status = self.status.status(xid);

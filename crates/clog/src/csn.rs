@@ -24,11 +24,12 @@
 //!
 //! Page `p` has its place in slot `p mod slots` of the window, whose number says which page is there. A reader loads the
 //! number, the entry, and the number again: the same number twice means that the entry is the page's. A transaction's first
-//! store is one compare-and-swap against "in progress on this page". Whoever gives the slot to a later page takes the number
-//! away and swaps every entry for "in progress on the later page": a store is either among what it took out, or fails and
-//! goes another way. Later stores (a subtransaction that aborts) are made under the lock that slots change hands under.
+//! store is one compare-and-swap against "in progress on this page". A thread that gives the slot to a later page takes the
+//! number away and swaps every entry for "in progress on the later page". So a concurrent store either succeeds before the
+//! swap, which then takes its value out, or it fails and the storing thread goes another way. Later stores (a subtransaction
+//! that aborts) are made under the lock that slots change hands under.
 //!
-//! # What leaves the window
+//! # Pages and entries that leave the window
 //!
 //! [`CsnStore::trim`] raises `kept_from` over pages whose entries nobody needs: the outcome is in the commit log, and the
 //! csn is at or below both the oldest snapshot and what is durable, so that "committed, older than every snapshot" says all.
@@ -64,7 +65,7 @@ const IN_PROGRESS: u64 = 0b11 << 62;
 
 const _: () = assert!(Xid::LIMIT.0 == 1 << 62, "an xid leaves the entry's tag free");
 
-/// What the csn store says of a transaction.
+/// The csn store's entry for a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     InProgress,
@@ -104,7 +105,7 @@ struct Slot {
     entries: OnceLock<Box<[AtomicU64]>>,
 }
 
-/// What is not in the window.
+/// The pages and entries that are not in the window.
 struct Old {
     /// Pages below are trimmed.
     kept_from: u64,
@@ -187,7 +188,7 @@ impl CsnStore {
             return None;
         }
         let raw = slot.entries.get()?[(xid.0 % PAGE_ENTRIES) as usize].load(Ordering::Acquire);
-        // Whoever gave the slot to a later page took the number away before it touched the entry.
+        // A thread that gives the slot to a later page takes the number away before it touches an entry.
         fence(Ordering::Acquire);
         (slot.number.load(Ordering::Relaxed) == page).then(|| Entry::from_raw(raw))
     }

@@ -1,10 +1,10 @@
-//! What became of each transaction: the commit log (two bits each, in pages, for ever), the csn store (when each recent one
-//! committed), and what is asked of them: [`Snapshot`]s and [`TxnCtx`].
+//! The outcome of each transaction: the commit log (two bits for each transaction, in pages, for ever), and the csn store
+//! (the commit position of each recent transaction). Statements ask them through a [`Snapshot`] and a [`TxnCtx`].
 //!
 //! | module | subject |
 //! | --- | --- |
 //! | `status` | [`StatusStore`], the facade |
-//! | `csn`, `spill` | the csn store: its window, what leaves it, the file it spills to |
+//! | `csn`, `spill` | the csn store: its window, the pages that leave the window, the files it spills to |
 //! | `clog`, `bits` | the commit log and its two bits per transaction |
 //! | `group` | the group at the commit log's latch |
 //! | `context` | [`Snapshot`] and [`TxnCtx`], which `heap` and `btree` are given |

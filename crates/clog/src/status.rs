@@ -1,4 +1,4 @@
-//! What became of every transaction: the facade over the csn store and the commit log.
+//! The outcome of every transaction: the facade over the csn store and the commit log.
 //!
 //! | question | answered by |
 //! | --- | --- |
@@ -19,7 +19,7 @@ use vfs::descriptors::FileShare;
 use crate::csn::{CsnStore, Entry};
 use crate::{Clog, ClogBits, ClogUpdate, CsnStatistics};
 
-/// What became of a transaction.
+/// The outcome of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionStatus {
     /// Not finished: running, or prepared.
@@ -40,7 +40,7 @@ pub struct StatusStoreOptions {
     pub csn_window: usize,
     /// Files of spilled csns that are open at a time; more are closed and opened again.
     pub spilled_files: usize,
-    /// Who sets the status bits.
+    /// The way to set the status bits.
     pub clog_update: ClogUpdate,
     /// The oldest xid whose bits are still kept.
     pub oldest_xid: Xid,
@@ -61,7 +61,7 @@ impl Default for StatusStoreOptions {
     }
 }
 
-/// What became of every transaction.
+/// The outcomes of all transactions.
 pub struct StatusStore {
     csn: CsnStore,
     clog: Clog,
@@ -111,8 +111,8 @@ impl StatusStore {
         }
     }
 
-    /// What became of `xid`, following a subtransaction to its top-level transaction. A few nanoseconds and wait-free for a
-    /// recent xid. A commit log that can't be read ends the process.
+    /// Returns the outcome of `xid`, following a subtransaction to its top-level transaction. For a recent xid this takes a few
+    /// nanoseconds and is wait-free. A commit log that can't be read ends the process.
     #[inline]
     pub fn status(&self, xid: Xid) -> TransactionStatus {
         match self.csn.recent(xid) {
@@ -215,13 +215,13 @@ impl StatusStore {
         self.clog.set_transaction(xid, children, bits, lsn);
     }
 
-    /// Who sets the status bits of commits.
+    /// The current way to set the status bits of commits.
     #[inline]
     pub fn clog_update(&self) -> ClogUpdate {
         self.clog.update()
     }
 
-    /// Changes who sets the status bits of commits.
+    /// Changes the way to set the status bits of commits.
     pub fn set_clog_update(&self, mode: ClogUpdate) {
         self.clog.set_update(mode);
     }

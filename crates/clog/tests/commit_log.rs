@@ -130,7 +130,7 @@ fn bits_whose_log_is_not_durable_stay_in_memory_and_nobody_waits() {
     assert!(status.clog().statistics().reads > 40, "{:?}", status.clog().statistics());
 }
 
-/// What the crash tests know of the commit log: every family whose bits were begun to be set, and the log's end it needs.
+/// The crash tests' knowledge of the commit log: every family whose bits were begun to be set, and the log's end it needs.
 #[derive(Default)]
 struct History {
     families: Vec<(Vec<Xid>, ClogBits, Lsn)>,

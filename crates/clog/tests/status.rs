@@ -38,7 +38,7 @@ fn open_in_memory(first_xid: Xid) -> StatusStore {
     status
 }
 
-/// What a transaction of the model has come to, and whether its bits are set.
+/// The outcome of one of the model's transactions, and whether its bits are set.
 #[derive(Clone, Debug)]
 struct Modelled {
     outcome: Outcome,
@@ -210,7 +210,7 @@ fn csns_are_kept_as_long_as_a_snapshot_is_held() {
         assert_eq!(status.status(Xid(xid)), TransactionStatus::Committed(Lsn(xid * 8)));
     }
     assert_eq!(status.status(Xid(5)), TransactionStatus::Committed(Lsn::ZERO));
-    // What is not durable is kept as well.
+    // Commits that are not durable are kept as well.
     status.trim(Lsn::MAX, snapshot).unwrap();
     assert!(status.csn_statistics().spilled_pages > 20);
     status.trim(Lsn::MAX, Lsn(1 << 40)).unwrap();

@@ -123,8 +123,9 @@ impl FileShare {
         if allowed < needed { Err(TooFew { allowed, needed }) } else { Ok(()) }
     }
 
-    /// How many connections a server may have that listens already, has so many workers, and serves a database that was opened with
-    /// these shares. What the database has open by now counts twice: nobody can tell it from what else the process has open.
+    /// Returns how many connections a server may have. The server listens already, has so many workers, and serves a database
+    /// that was opened with these shares. The files that the database has open by now count twice, because they can't be told
+    /// from the other files that the process has open.
     ///
     /// # Errors
     /// If the system allows too few.

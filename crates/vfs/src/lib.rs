@@ -21,8 +21,8 @@ pub use real::RealVfs;
 pub use simulated::{FailStop, Fault, HookedCall, SimulatedOptions, SimulatedVfs, Survival};
 pub use slowed::SlowedVfs;
 
-/// What writes past the operating system's cache are multiples of. Disks ask for 512 or 4096; file systems cache pages of
-/// 4096.
+/// The block size of direct writes: each write past the operating system's cache is a multiple of it. Disks ask for 512 or
+/// 4096; file systems cache pages of 4096.
 pub const DIRECT_BLOCK_BYTES: usize = 4096;
 
 /// How a file is opened.

@@ -1,8 +1,8 @@
 //! Any files, on a disk whose sync takes a while.
 //!
-//! What group commit gains depends on how long a sync takes. This makes a machine with a fast disk
-//! measure as one with a slow disk: a sync takes at least the given time, hardly using a processor,
-//! and one disk does one sync at a time.
+//! The gain of group commit depends on how long a sync takes. [`SlowedVfs`] makes a machine with a
+//! fast disk measure like a machine with a slow disk: a sync takes at least the given time, hardly
+//! using a processor, and one disk does one sync at a time.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! What all kinds of files have in common, tried on each kind.
+//! Tests of the behaviour that all kinds of files have in common, run on each kind.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -22,7 +22,7 @@ impl Batch<'_> {
     }
 }
 
-/// What keeps the log. Positions are bytes since the log began.
+/// The storage of the log. Positions are bytes since the log began.
 ///
 /// Batches are appended one at a time and without gaps. A failed append or sync leaves its outcome unknown; the log
 /// answers it by ending the process, and never tries again. A device that acknowledges batches out of order reports in

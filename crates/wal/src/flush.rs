@@ -36,11 +36,11 @@ const JOIN_AT_LEAST_EACH_US: u64 = 100;
 /// and so many flushes do without.
 const FLUSHES_WITHOUT_YIELDS: u32 = 100;
 
-/// What a flush's leader is doing: what everybody who waits for the flush waits for.
+/// The current step of a flush's leader. Each session that waits for the flush reports this step as its wait event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FlushPhase {
-    /// Nobody flushes.
+    /// No flush is under way.
     Idle,
     /// It waits for others to join (`CommitDelay`).
     Gathering,
@@ -85,7 +85,8 @@ impl Shared {
         self.counters.cohort_members.add(members);
     }
 
-    /// Who could still join a flush that waits a moment, if that is what `policy` and rule R6 ask for.
+    /// Returns the probe for transactions that could still join the flush if it waited a moment. Returns nothing if `policy`
+    /// or rule R6 asks for no such wait.
     fn siblings_to_wait_for(&self, policy: DelayPolicy) -> Option<Arc<dyn SiblingsProbe>> {
         if self.delay_us(policy) == 0 || !self.tuning.fsync() || self.tuning.delay_scope() == DelayScope::Each {
             return None;
@@ -95,7 +96,7 @@ impl Shared {
         (self.has_siblings(&*probe, policy) && !self.all_have_joined(&*probe, expected)).then_some(probe)
     }
 
-    /// Notes who is there at the end of a flush, before those it covered are forgotten.
+    /// Notes the number of writing transactions at the end of a flush, before the members it covered are forgotten.
     fn note_writers(&self) {
         let writers = self.siblings_probe().map_or(0, |probe| probe.writers());
         self.lately_writing.store(writers as u64, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! Who is told when the log has become durable further: listeners first, since replies wait for them, then retire hooks.
+//! Functions that are called when the log has become durable further: listeners first, since replies wait for them, then
+//! retire hooks.
 
 use std::cell::Cell;
 

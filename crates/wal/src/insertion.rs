@@ -7,9 +7,10 @@
 //! ```
 //!
 //! A reservation takes a *ticket*, numbered in log order. When its bytes are complete, the inserter stores its end in the
-//! slot of its ticket, and is done: no latch, no read-modify-write. Whoever wants to know how far the log is complete
-//! walks the slots from the last known ticket on ([`Insertion::advance`]): in practice the leader of a flush, once for
-//! all its members. A slot is told from what its user a round before left in it by being ahead of the prefix.
+//! slot of its ticket, and is done: no latch, no read-modify-write. A thread that needs to know how far the log is complete
+//! walks the slots from the last known ticket on ([`Insertion::advance`]). In practice this is the leader of a flush, once
+//! for all its members. The slots are used in rounds. A value stored in the current round is ahead of the prefix; a value
+//! that is left from the round before is not.
 //!
 //! A reservation never waits for room in the ring; the copy does, outside the latch, and in pieces if need be. So what
 //! runs under the latch is short, and a record may be larger than the ring: its completed pieces are published (and
@@ -51,7 +52,7 @@ pub(crate) struct Prefix {
     pub whole: u64,
 }
 
-/// What the inserter lacks before it can go on.
+/// The part of the log that makes room in the ring for an inserter.
 pub(crate) trait MakeRoom {
     /// Up to here the log is in the files, so its place in the ring is free.
     fn written(&self) -> u64;
@@ -59,7 +60,7 @@ pub(crate) trait MakeRoom {
     fn write_at_least(&self, position: u64);
 }
 
-/// What an inserter touches while it places its record: one line of the processor's cache.
+/// The state that an inserter touches while it places its record: one line of the processor's cache.
 struct Front {
     place: ExclusiveLatch<Place>,
     /// A copy of [`Place::reserved`] for those who don't hold the latch.
@@ -191,7 +192,7 @@ impl Insertion {
             while !piece.is_empty() {
                 let free = (room.written() + self.ring.capacity()).saturating_sub(position);
                 if free == 0 {
-                    // What is complete so far may be written, if all before it is.
+                    // The bytes copied so far may be written out once everything before them is complete too.
                     debug_assert!(
                         position.is_multiple_of(record::ALIGNMENT as u64),
                         "positions in files are whole words"
@@ -227,7 +228,7 @@ impl Insertion {
                 break;
             }
             if position <= prefix.whole {
-                // What the slot's user a round before left.
+                // The slot still holds the end that its user of the round before stored.
                 break;
             }
             prefix = Prefix { inserted: position, whole: position };

@@ -27,25 +27,26 @@
 //! | `Committer` | a join finds `Nobody` and may lead on its own thread | [`Shared::end_flush`] | the joining thread |
 //! | `Flusher` | a request finds `Nobody`; a committer hands over | [`Shared::end_flush`] | the flusher thread |
 //!
-//! Who may lead: a thread that waits leads, since it would only sleep; and it hands over to another thread that waits, which
-//! must be woken anyway, rather than to the flusher. Whoever comes by before that heir has got a processor leads in its
-//! stead: the disk is not kept waiting. Coroutines and futures don't lead while there is a flusher: their thread has other
-//! work. A session that is alone asks for it ([`Shared::try_lead_inline`]), and gets it when it was quiet lately.
+//! The choice of the leader: a thread that waits leads, since it would only sleep. It hands over to another waiting thread
+//! rather than to the flusher, since that thread must be woken anyway. A thread that arrives before this heir has got a
+//! processor leads in the heir's stead, so that the disk is not kept waiting. Coroutines and futures don't lead while there
+//! is a flusher: their thread has other work. A session that is alone asks to lead ([`Shared::try_lead_inline`]), and may
+//! lead if it was quiet lately.
 //!
 //! A leader goes through: *gather* (it may wait `commit_delay`), *write* all that is completely inserted, *sync*, *publish*
 //! `durable`, *hand over*, *wake* the members covered, tell the listeners, run the retire hooks. Only the first four
 //! happen while it leads; the rest doesn't keep the next leader waiting.
 //!
-//! A leader that goes on with another flush gives way a moment before it, so that those whom it has just woken join that
-//! one: else cohorts stay small, and the processors busy with syncs.
+//! A leader that goes on with another flush gives way a moment before it, so that the members it has just woken can join the
+//! next flush. Without this pause, cohorts stay small and the processors are busy with syncs.
 //!
 //! A thread first gives way a few times: if it is covered meanwhile, or finds that nobody leads, it was never a member.
 //! A member is *joined* (in the queue), then *covered* (taken out; `durable` has reached it) or *heir* (taken out and woken
 //! though not covered, because nobody leads any more: it tries to lead, like a newcomer, and joins again if somebody was
 //! faster). Two rules keep every member from being lost:
 //!
-//! - Whoever sets `Nobody` while members or requests are left wakes an heir, or goes on itself.
-//! - Whoever leaves without leading, though it may have been the heir (a dropped future), names the next heir.
+//! - A thread that sets `Nobody` while members or requests are left wakes an heir, or leads the next flush itself.
+//! - A member that leaves without leading, though it may have been the heir (a dropped future), names the next heir.
 //!
 //! Requests carry no member: their sum is `requested`, raised *before* the requester looks whether somebody leads. A leader
 //! looks at `requested` *after* it has set `Nobody`. One of the two sees the other.
@@ -67,7 +68,7 @@ const WAKES_AT_ONCE: usize = if cfg!(shuttle) { 1 } else { 2 };
 /// fewer it comes back at once and sleeps.
 const YIELDS_BEFORE_SLEEP: u32 = if cfg!(shuttle) { 1 } else { 4 };
 
-/// Who leads.
+/// The kind of the current leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Leading {
@@ -76,7 +77,7 @@ pub(crate) enum Leading {
     Flusher,
 }
 
-/// What tells a member that it is covered, or heir.
+/// The means to tell a member that it is covered, or heir.
 pub(crate) enum MemberWaker {
     /// A thread parked in [`Shared::wait_in_cohort`]: it passes on the wakes of others.
     Thread(sync::Waker),

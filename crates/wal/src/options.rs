@@ -1,4 +1,4 @@
-//! What can be set about the log.
+//! Settings of the log.
 
 use sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -14,7 +14,7 @@ pub enum SyncMethod {
     Fsync,
 }
 
-/// Who waits `commit_delay` (`commit_delay_scope`).
+/// The committers that wait `commit_delay` (`commit_delay_scope`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DelayScope {
     /// Only the leader of a flush.
@@ -56,7 +56,7 @@ impl Default for DelayPolicy {
     }
 }
 
-/// What is fixed when the log is opened, and the first values of what is not.
+/// The settings that are fixed when the log is opened, and the first values of those that can change later.
 #[derive(Clone, Debug)]
 pub struct WalOptions {
     /// Size of a segment file; a power of two, at least 64 KiB. The log's first record lies at this position.
@@ -100,7 +100,7 @@ const EACH_IN_TURN: u8 = 1;
 /// `commit_delay_scope = each`
 const EACH_DELAYS: u8 = 2;
 
-/// What can be changed while the log is in use.
+/// The settings that can be changed while the log is in use.
 #[derive(Debug)]
 pub struct WalTuning {
     fsync: AtomicBool,

@@ -9,7 +9,7 @@ pub(crate) struct Positions {
     written: CachePadded<AtomicU64>,
     /// Everything before may be acknowledged. At the end of a record.
     durable: CachePadded<AtomicU64>,
-    /// Everything before was synced: `durable`, but for times with `fsync` off. What batch marks carry.
+    /// Everything before was synced. Equals `durable`, except where `fsync` was off. Batch marks carry this position.
     synced: AtomicU64,
 }
 

@@ -46,7 +46,7 @@ impl Window {
         self.position
     }
 
-    /// What is in memory from the window's position on.
+    /// The bytes in memory from the window's position on.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.skipped..]
     }

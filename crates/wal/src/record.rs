@@ -46,12 +46,12 @@ impl Epoch {
     pub const FIRST: Epoch = Epoch(1);
 }
 
-/// What an inserter says about its record besides the payload.
+/// The properties of a record that its inserter gives besides the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHead {
-    /// Whose record it is.
+    /// The resource manager that the record belongs to.
     pub rmgr: RmgrId,
-    /// What kind, in its resource manager's own numbers.
+    /// The record's kind, in its resource manager's own numbers.
     pub info: u8,
     /// The transaction it belongs to, or [`Xid::INVALID`].
     pub xid: Xid,
@@ -133,7 +133,7 @@ fn checksum_with_header(payload_checksum: u32, header: &[u8; HEADER_BYTES], star
     checksum::extend(payload_checksum, &covered)
 }
 
-/// What some bytes of the log are found to be.
+/// The result of an examination of some bytes of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Examined<'a> {
     /// A record; its bytes in the log are `end - start`.

@@ -3,8 +3,8 @@
 //! # Where the log ends
 //!
 //! Reading begins at the redo point and ends at the first position without a valid record of the epoch in force: the
-//! *tail*. What lies there is a torn write, or nothing; or else the log was damaged there. It was damaged if something
-//! proves that the log had been durable beyond:
+//! *tail*. At the tail lies a torn write or nothing, or else the log was damaged there. It was damaged if one of these
+//! proves that the log had been durable beyond the tail:
 //!
 //! - the control file,
 //! - a valid batch mark behind the tail, of the same epoch, that says so,
@@ -13,11 +13,11 @@
 //! Then recovery fails and changes nothing. Damage in the very last batch can't be told from a torn tail, since nothing was
 //! written after its sync that could prove it.
 //!
-//! # What is done before the log goes on
+//! # Steps before the log goes on
 //!
 //! 1. The last stretch, from where the last mark proves durability up to the tail, is written again and synced, with all
 //!    segments read. It may have been in the operating system's cache only (the process was killed), even marked clean there
-//!    (its sync had failed): what redo builds on it must not be lost later.
+//!    (its sync had failed). Redo builds on these records, so they must not be lost later.
 //! 2. Redo.
 //! 3. Everything behind the tail is overwritten with zeros and synced, so that no stale record is ever found there.
 //! 4. The first record of a new epoch is written and synced.
@@ -38,12 +38,12 @@ use crate::{Epoch, Record};
 /// even the first record was left don't come in such numbers.
 const EPOCHS_BEYOND: u32 = 1 << 16;
 /// Longer records are not looked for behind the tail. Anything there may look like the beginning of a long one, and each would
-/// have to be read to its end; what proves something is short.
+/// have to be read to its end; the records that prove something are short.
 const BEHIND_BYTES_MAX: u32 = 128 << 10;
 /// The tail is cleared in pieces of this size, those that are zero already being left alone.
 const CLEAR_BYTES: usize = 64 << 10;
 
-/// What the control file knows about the log.
+/// The control file's knowledge of the log.
 #[derive(Clone, Debug)]
 pub struct WalControl {
     /// Where redo begins.
@@ -76,7 +76,7 @@ impl From<WalDamage> for Error {
     }
 }
 
-/// What a look through the log found.
+/// The findings of a look through the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Survey {
     /// Where the log ends.
@@ -85,7 +85,7 @@ pub(crate) struct Survey {
     pub epoch: Epoch,
     /// The highest epoch of any record, also behind the tail.
     pub highest_epoch: Epoch,
-    /// What marks before the tail and the control file prove durable.
+    /// The position up to which the log is proven durable, by marks before the tail and by the control file.
     pub proven: u64,
 }
 
@@ -129,7 +129,7 @@ fn look_behind(layout: &SegmentLayout, tail: u64, epoch: Epoch) -> Result<(u64, 
             {
                 highest = highest.max(found.epoch);
                 proven = proven.max(proof(&found));
-                // What looks like a record inside another one's payload is data.
+                // Step over the whole record: bytes in its payload that look like a record are data.
                 step = size_bytes;
             }
             window.move_to(window.position() + step as u64);
@@ -214,7 +214,7 @@ pub(crate) fn clear_behind(layout: &SegmentLayout, tail: u64) -> Result<()> {
     Ok(())
 }
 
-/// What redo still has to go through.
+/// The part of the log that redo still has to go through.
 pub(crate) struct Pending {
     pub control: WalControl,
     pub survey: Survey,

@@ -5,9 +5,9 @@ use std::cell::UnsafeCell;
 
 /// Bytes that many threads write at once, each where it alone may.
 ///
-/// Who may touch what is settled elsewhere: an inserter owns the bytes between the `start` and the `end` it reserved,
-/// from the moment `written + capacity` has passed them until it publishes their completion; from then on they are only
-/// read, until `written` passes them.
+/// The callers settle which thread may touch which bytes. An inserter owns the bytes between the `start` and the `end` it
+/// reserved, from the moment `written + capacity` has passed them until it publishes their completion. From then on they are
+/// only read, until `written` passes them.
 pub(crate) struct Ring {
     bytes: Box<[UnsafeCell<u8>]>,
 }

@@ -99,24 +99,24 @@ impl Opening {
     const PLAIN: Opening = Opening { datasync: false, direct: false };
 }
 
-/// Who is written, and what was written and not yet synced.
+/// The segment being written, and the lowest one with unsynced bytes.
 struct Writing {
     current: Option<Current>,
     /// The lowest segment that holds unsynced bytes.
     unsynced_from: Option<u64>,
-    /// What direct writes are made from.
+    /// The blocks that direct writes are made from.
     blocks: Blocks,
 }
 
 /// Segments ahead of the current one, and old ones.
 struct Supply {
-    /// Prepared segments, in order and without gaps. They are not open: there are no descriptors to spare for what waits.
+    /// Prepared segments, in order and without gaps. They are not open: no descriptors are spent on waiting segments.
     ready: VecDeque<u64>,
     /// Old segments that may be renamed.
     spare: BTreeSet<u64>,
     /// The segment that would be prepared next.
     next_number: u64,
-    /// Where the last release ended: what was used since predicts how many spares the next interval needs.
+    /// Where the last release ended. The number of segments used since then predicts how many spares the next interval needs.
     released_to: u64,
 }
 

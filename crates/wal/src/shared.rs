@@ -1,4 +1,4 @@
-//! What the log's handle, its tickets and its threads share.
+//! State that the log's handle, its tickets and its threads share.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -237,8 +237,8 @@ impl Shared {
         self.vfs.fail_stop(message)
     }
 
-    /// Does not return if the log has failed: who waits for another thread must not outlive it. Matters where
-    /// [`Vfs::fail_stop`] ends a thread only, under simulation.
+    /// Does not return if the log has failed: a thread that waits for another thread must not outlive it. This matters only
+    /// under simulation, where [`Vfs::fail_stop`] ends one thread and not the process.
     pub fn check_failed(&self) {
         if self.failed.load(Ordering::SeqCst) {
             self.vfs.fail_stop("the write-ahead log has failed");
@@ -255,8 +255,8 @@ impl Shared {
     }
 }
 
-/// Sleeps as a thread or as a coroutine. Who resumes coroutines at deadlines may be late by a millisecond, the step of its
-/// poll: a shorter delay is waited out by giving way to others.
+/// Sleeps as a thread or as a coroutine. The scheduler that resumes coroutines at deadlines may be late by a millisecond,
+/// the step of its poll. A coroutine therefore waits out a shorter delay by giving way to others.
 fn sleep(delay: Duration) {
     let end = Instant::now() + delay;
     if sync::in_coroutine() && delay < SHORTEST_COROUTINE_SLEEP {

@@ -1,4 +1,4 @@
-//! What the log counts. Nothing on a hot path takes a shared lock to count: records and bytes are counted under the
+//! The log's counters. Nothing on a hot path takes a shared lock to count: records and bytes are counted under the
 //! insertion latch, which is held anyway, and everything else once per flush by its leader.
 
 use sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +41,7 @@ impl Histogram {
     }
 }
 
-/// What the log has done since it was opened.
+/// The counts of the log since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalStatistics {
     /// Records inserted.
@@ -85,7 +85,7 @@ pub struct WalStatistics {
 }
 
 impl WalStatistics {
-    /// What was counted since `earlier`, a copy of the same log's counts; the largest values are those of all time.
+    /// Returns the counts since `earlier`, a copy of the same log's counts. The largest values are those of all time.
     #[must_use]
     pub fn since(&self, earlier: &WalStatistics) -> WalStatistics {
         WalStatistics {

@@ -1,4 +1,4 @@
-//! What a committer holds until its commit is durable.
+//! The ticket that a committer holds until its commit is durable.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use crate::shared::Shared;
 /// A place in a cohort: it tells when the log is durable up to a position.
 ///
 /// Wait for it on a thread or in a coroutine ([`CommitTicket::wait`]), or await it as a future, on any executor. Dropping it
-/// gives up the telling, not the commit: that has its place in the log and will be durable with the next flush.
+/// gives up the notice, not the commit: the commit has its place in the log and will be durable with the next flush.
 #[must_use = "the log is durable only when the ticket says so"]
 pub struct CommitTicket {
     shared: Arc<Shared>,
@@ -45,7 +45,7 @@ impl CommitTicket {
 }
 
 /// The flusher thread leads for futures, since a poll must not block; without one, a poll that finds nobody leading leads.
-/// Whoever knows that nothing else is to be done on its thread calls [`crate::Wal::try_lead_inline`] before it awaits.
+/// A caller whose thread has nothing else to do calls [`crate::Wal::try_lead_inline`] before it awaits.
 /// `commit_delay_scope = each` and `group_commit = off` apply to [`CommitTicket::wait`] only.
 impl Future for CommitTicket {
     type Output = ();

@@ -2,8 +2,9 @@
 //!
 //! Each committer queues for its turn, first come first served. When it gets there and finds its record durable, it lets
 //! the next one go; otherwise it flushes for itself: all that is inserted if nobody is inserting at that moment, or else
-//! no more than its own record. What is missing against `on` is only that those who are covered leave at once: here each of
-//! them must first get its turn, a switch of threads each, and no flush begins before an uncovered one is reached.
+//! no more than its own record. The one difference from `on`: there, covered committers leave at once. Here each of them must
+//! first get its turn, which costs a switch of threads each, and no flush begins before the turn reaches an uncovered
+//! committer.
 
 use std::collections::VecDeque;
 
@@ -43,7 +44,7 @@ impl Turns {
             waiter
         };
         before_waiting();
-        // Who wakes us leaves the turn taken: it is ours.
+        // The thread that wakes this one leaves the turn taken: it now belongs to this thread.
         waiter.wait(None, None);
     }
 

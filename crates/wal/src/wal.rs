@@ -16,7 +16,7 @@ use crate::{
     WalReader, WalStatistics, WalTuning, record,
 };
 
-/// What a leader asks about other transactions before and while it waits (rule R6).
+/// The questions of a leader about other transactions, before and while it waits (rule R6).
 pub trait SiblingsProbe: Send + Sync {
     /// Transactions that hold an xid and do not wait for a lock, the asking one included.
     fn writers(&self) -> usize;
@@ -74,7 +74,7 @@ impl Wal {
     /// itself, to `apply`; then clears what lies behind the log's tail and begins a new epoch.
     ///
     /// # Errors
-    /// XX001 if a page proves the log damaged: nothing is cleared then. Whatever `apply` fails with.
+    /// XX001 if a page proves the log damaged: nothing is cleared then. Any error of `apply` is passed on.
     pub fn replay(&self, apply: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let Some(pending) = self.pending.lock().take() else {
             return Err(Error::internal("the write-ahead log was replayed already"));
@@ -192,7 +192,7 @@ impl Wal {
         CommitTicket::new(Arc::clone(&self.shared), upto.0, policy)
     }
 
-    /// Waits until the log is durable up to `upto`; may lead the flush on this thread. What [`CommitTicket::wait`] does,
+    /// Waits until the log is durable up to `upto`; may lead the flush on this thread. Works like [`CommitTicket::wait`], but
     /// without a ticket.
     pub fn wait_durable(&self, upto: Lsn, policy: DelayPolicy) {
         self.shared.wait_durable(upto.0, policy);
@@ -260,7 +260,7 @@ impl Wal {
         self.shared.start_walwriter(delay);
     }
 
-    /// Ends all threads of the log. What they were asked for before is done first.
+    /// Ends all threads of the log. They first finish the work that was asked of them before.
     pub fn stop(&self) {
         self.shared.stop_threads();
     }
@@ -275,8 +275,8 @@ impl Wal {
         WalReader::open(Arc::clone(&layout.vfs), &layout.dir, layout.size_bytes, from, None, Lsn(limit))
     }
 
-    /// Reads a record back, which begins at `start` and ends at `end`: head and payload. What is not in the files yet is
-    /// written out first.
+    /// Reads back the record that begins at `start` and ends at `end`: head and payload. Bytes that are not in the files yet
+    /// are written out first.
     ///
     /// # Errors
     /// XX001 if there is none; 58030 and its kin if it can't be read.
@@ -298,17 +298,17 @@ impl Wal {
         released.map_err(|error| Error::io("could not remove old segments of the write-ahead log", &error))
     }
 
-    /// What the leader of a flush is doing now: what a waiting committer waits for.
+    /// The current step of the flush's leader. A waiting committer waits for this step.
     pub fn flush_phase(&self) -> FlushPhase {
         self.shared.phase()
     }
 
-    /// What can be changed while the log is in use.
+    /// The settings that can be changed while the log is in use.
     pub fn tuning(&self) -> &WalTuning {
         &self.shared.tuning
     }
 
-    /// What the log has done.
+    /// The counts of the log.
     pub fn statistics(&self) -> WalStatistics {
         self.shared.statistics()
     }

@@ -262,7 +262,7 @@ fn a_failed_sync_acknowledges_nothing_and_is_not_tried_again() {
         let calls = disk.io_calls();
         assert_eq!(until_crash(&disk, || wait(&wal, lost)), None);
         assert_eq!((disk.io_calls(), wal.statistics().syncs), (calls, syncs), "nobody syncs again");
-        // The cache counted as clean what never reached the disk. What recovery builds on must be there after a power cut.
+        // The cache counted pages as clean that never reached the disk. The log that recovery builds on must survive a power cut.
         let disk = disk.kill();
         drop(model.recover(&disk).expect("the process may start again"));
         let kept = model.records.len();

@@ -1,4 +1,4 @@
-//! Who waits, how long, and for whom: threads, coroutines, futures, delays, the walwriter.
+//! Waits for a flush: the waiters, the length of the wait, and the leader. Threads, coroutines, futures, delays, the walwriter.
 #![cfg(not(shuttle))]
 
 mod support;

@@ -1,4 +1,4 @@
-//! What a checkpoint asks of transactions.
+//! The demands of a checkpoint on transactions.
 //!
 //! A checkpoint promises that nothing below its redo point need be read again. A commit below it whose status bits are set
 //! only afterwards would be lost. So the checkpointer takes the redo point first, then waits for all that was placed below

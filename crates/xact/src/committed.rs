@@ -39,11 +39,11 @@ struct Entry {
     csn: AtomicU64,
     xid: AtomicU64,
     asked_at_us: CountedOnly,
-    /// The entry's index beside its flags, so that who comes too late with a change finds another commit's.
+    /// The entry's index beside its flags: a thread whose change comes too late finds another commit's index.
     index_and_flags: AtomicU64,
 }
 
-/// What few commits have.
+/// Data that only few commits have.
 #[derive(Clone, Default)]
 pub(crate) struct Extras {
     pub(crate) children: Vec<Xid>,

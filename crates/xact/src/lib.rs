@@ -9,8 +9,8 @@
 //! | 4, 5 | the ticket, the reply | the caller, with [`wal::Wal::ticket`] |
 //! | 6 | status bits of the whole cohort, unlinks, the removal floor | [`mod@retire`], run by the log's leader |
 //!
-//! What all sessions share is the [`TransactionManager`]; a [`SessionSlot`] is one session's place in it, and its
-//! transaction's state machine. The README tells what must hold, and what holds it.
+//! All sessions share the [`TransactionManager`]. A [`SessionSlot`] is one session's place in it, and its transaction's
+//! state machine. The README lists the invariants, and the code that enforces each of them.
 
 mod checkpoint;
 mod commit_order;

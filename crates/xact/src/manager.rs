@@ -34,12 +34,12 @@ pub trait FileRemover: Send + Sync {
     fn finish_removals(&self);
 }
 
-/// What a transaction manager starts from.
+/// The settings and recovered values that a transaction manager starts from.
 pub struct ManagerOptions {
     /// How many sessions and prepared transactions there may be at once; sessions leave room for
     /// [`PreparedOptions::max`] prepared ones.
     pub slots: u32,
-    /// What prepared transactions need.
+    /// Settings of prepared transactions.
     pub prepared: PreparedOptions,
     /// The first transaction identifier to give out.
     pub next_xid: Xid,
@@ -51,7 +51,7 @@ pub struct ManagerOptions {
     pub files: Arc<dyn FileRemover>,
 }
 
-/// What can be changed while transactions run.
+/// The settings that can be changed while transactions run.
 pub struct XactTuning {
     early_lock_release: AtomicBool,
     status: Arc<StatusStore>,
@@ -173,12 +173,12 @@ impl TransactionManager {
         &self.locks
     }
 
-    /// What serializable transactions share.
+    /// The state that serializable transactions share.
     pub fn ssi(&self) -> &Arc<Ssi> {
         &self.ssi
     }
 
-    /// What can be changed while transactions run.
+    /// The settings that can be changed while transactions run.
     pub fn tuning(&self) -> &XactTuning {
         &self.tuning
     }
@@ -286,7 +286,7 @@ impl TransactionManager {
     }
 }
 
-/// What the log's leader asks (rule R6). Two sums over a few counters; no slot is read.
+/// The answers to the questions of the log's leader (rule R6). Two sums over a few counters; no slot is read.
 struct Siblings(sync::Weak<TransactionManager>);
 
 impl SiblingsProbe for Siblings {

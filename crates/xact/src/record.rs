@@ -40,10 +40,10 @@ const ABORT_FLAGS: u32 = HAS_CHILDREN | HAS_FILES;
 /// log buffer by far.
 pub(crate) const CHILDREN_PER_RECORD: usize = 2000;
 
-/// What a commit record says.
+/// The content of a commit record.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CommitRecord {
-    /// When, in microseconds since 2000-01-01 00:00 UTC.
+    /// The time of the commit, in microseconds since 2000-01-01 00:00 UTC.
     pub at_micros: i64,
     /// Subtransactions that committed with it; further ones are in pieces before it if [`CommitRecord::has_pieces`].
     pub children: Vec<Xid>,

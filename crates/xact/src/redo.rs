@@ -2,7 +2,7 @@
 //!
 //! A commit redone sets its status bits, those of its subtransactions too, and removes the files it dropped; both can be
 //! done again. Nothing is done for a transaction without an end: after a restart an xid that is not prepared and has no
-//! commit bit counts as aborted. What was prepared and not finished is collected.
+//! commit bit counts as aborted. Transactions that were prepared and not finished are collected.
 
 use base::{Result, Xid};
 use clog::{ClogBits, StatusStore};
@@ -27,7 +27,7 @@ pub struct XactRedo {
     catalog_changes: u64,
 }
 
-/// What recovery learnt.
+/// The findings of recovery about transactions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecoveredTransactions {
     /// Above every xid met.

@@ -1,7 +1,7 @@
 //! Step 6 of a commit: the status bits of a whole cohort, off the reply path.
 //!
-//! The log's leader comes here after each flush. Whoever else flushes (the checkpointer, a walwriter, a full ring) comes
-//! here too, so that asynchronous commits are retired as well.
+//! The log's leader comes here after each flush. Every other thread that flushes (the checkpointer, a walwriter, a session
+//! that finds the ring full) comes here too, so that asynchronous commits are retired as well.
 
 use std::cell::Cell;
 
@@ -22,7 +22,7 @@ const BATCH: usize = 4096;
 /// How far the committer is with the bits it has promised to set.
 const OWNER_PROMISE: u64 = OWNER_SETS_BITS | OWNER_AT_IT | BITS_ARE_SET;
 
-/// What one needs who retires; there is one at a time.
+/// The working state of the thread that retires commits; there is one such thread at a time.
 #[derive(Default)]
 pub(crate) struct Retiring {
     bits: Vec<(Xid, ClogBits)>,
@@ -31,8 +31,8 @@ pub(crate) struct Retiring {
 }
 
 impl TransactionManager {
-    /// Sets the status bits of, and forgets, all transactions committed up to `durable`. What the log's leader does after
-    /// each flush. If somebody is at it, that one goes on to what is durable by then.
+    /// Sets the status bits of, and forgets, all transactions committed up to `durable`. The log's leader calls this after
+    /// each flush. If another thread is already retiring, that thread goes on up to the position that is durable by then.
     pub fn retire(&self, durable: Lsn) {
         self.make_visible(durable);
         self.retire_all(durable);
@@ -40,8 +40,8 @@ impl TransactionManager {
         self.trim();
     }
 
-    /// Setting bits may evict a page of the commit log, which may flush the log, whose leader comes here again: so the one
-    /// who finds somebody at it never waits.
+    /// Setting bits may evict a page of the commit log. The eviction may flush the log, and the leader of that flush comes
+    /// here again. So a thread that finds another one retiring never waits.
     fn retire_all(&self, durable: Lsn) {
         self.retire_if(|| self.committed.len() > 0, durable);
     }
@@ -160,7 +160,7 @@ impl TransactionManager {
         }
         self.trimmed_at.store(next, Relaxed);
         let settled = self.snapshots.floor().min(self.wal().durable());
-        // What can't be trimmed now stays; an unreadable commit log shows itself to whoever asks for a status.
+        // Pages that can't be trimmed now stay. If the commit log is unreadable, the next query for a status reports it.
         let _ = self.status().trim(self.snapshots.floor(), settled);
     }
 

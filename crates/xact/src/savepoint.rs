@@ -1,9 +1,9 @@
 //! Savepoints: subtransactions.
 //!
 //! Each open savepoint is a level of a stack, with an xid of its own once it writes. A subtransaction's csn entry points to
-//! the *top-level* xid from the start, so that a commit becomes visible by one store however many there were (R8). What was
-//! released into its parent is remembered in one list for all levels; a level knows where its part begins, so that
-//! releasing and rolling back cost nothing per level around.
+//! the *top-level* xid from the start, so that a commit becomes visible by one store however many subtransactions there were
+//! (R8). Subtransactions that were released into their parent are remembered in one list for all levels. A level knows where
+//! its part begins, so that releasing and rolling back cost nothing per level around.
 //!
 //! ```text
 //!   stack:      top      a        b        c          released: [x1 x2 | x3 | x4 x5 |]
@@ -25,7 +25,7 @@ pub(crate) struct Savepoint {
     /// Invalid until it writes.
     pub(crate) xid: Xid,
     locks: LockMark,
-    /// What belongs to this level and those in it begins here, in the session's lists.
+    /// The next three fields: where the entries of this level, and of the levels inside it, begin in the session's lists.
     released: usize,
     dropped_files: usize,
     created_files: usize,

@@ -56,7 +56,8 @@ pub struct CommitOutcome {
     pub csn: Option<Lsn>,
     /// The reply must wait for the disk even with `synchronous_commit` off.
     pub must_wait: bool,
-    /// What the session must see durable before it says anything (R3): the highest CSN it has met, its own included.
+    /// The position up to which the log must be durable before the session replies (R3): the highest CSN it has met, its own
+    /// included.
     pub gate: Lsn,
     /// The committer is to call [`TransactionManager::complete`].
     pub(crate) completion: Option<Completion>,
@@ -81,7 +82,7 @@ struct Hold {
 #[derive(Debug)]
 #[must_use]
 pub struct SnapshotHold {
-    /// What it sees.
+    /// The snapshot: it sees the commits at or below this position.
     pub csn: Lsn,
 }
 
@@ -116,17 +117,17 @@ pub struct SessionSlot {
     /// The transaction has taken a snapshot, even if it gave it up since.
     pub(crate) had_snapshot: bool,
     serializables: Entrance,
-    /// What `ssi` watches, from the first snapshot of a serializable transaction on.
+    /// The transaction as `ssi` watches it, from the first snapshot of a serializable transaction on.
     pub(crate) serializable: Option<SerializableTransaction>,
     /// A serializable transaction has failed with 40001, and none has committed since.
     pub(crate) tries_again: bool,
-    /// The turn of one that tries again.
+    /// The turn of a transaction that tries again.
     pub(crate) turn: Option<RetryTurn>,
     holds: SmallVec<[Hold; 2]>,
     pub(crate) command: CommandId,
     pub(crate) top_xid: Xid,
     pub(crate) savepoints: Vec<Savepoint>,
-    /// Xids of subtransactions that were released into what is around them, in the order of their release.
+    /// Xids of subtransactions that were released into the level around them, in the order of their release.
     pub(crate) released: Vec<Xid>,
     pub(crate) dropped_files: Vec<FileNumber>,
     pub(crate) created_files: Vec<FileNumber>,
@@ -354,7 +355,7 @@ impl SessionSlot {
         }
     }
 
-    /// What watches the transaction, if it is serializable and could still take part in an anomaly.
+    /// The transaction as `ssi` watches it, if it is serializable and could still take part in an anomaly.
     #[inline]
     pub fn serializable(&self) -> Option<&SerializableTransaction> {
         self.serializable.as_ref().filter(|serializable| serializable.is_watched())
@@ -455,7 +456,7 @@ impl SessionSlot {
         }
     }
 
-    /// What heap and index need to know, as of now. Before the first snapshot: sees everything visible now.
+    /// The transaction's context for heap and index, as of now. Before the first snapshot it sees everything visible now.
     #[inline]
     pub fn ctx(&self) -> TxnCtx<'_> {
         let mut ctx = self.ctx_at(self.snapshot.unwrap_or_else(|| self.manager.horizon()));

@@ -16,7 +16,8 @@ const NO_XID: u64 = 0;
 
 /// Xids are given out.
 const OPEN: u8 = 0;
-/// Somebody looks whether transactions are in progress. Whoever wants an xid or a snapshot waits these few instructions for the outcome.
+/// A thread is looking whether transactions are in progress. A session that asks for an xid or a snapshot waits these few
+/// instructions for the outcome.
 const CLOSING: u8 = 1;
 /// No top-level transaction gets an xid any more.
 const CLOSED: u8 = 2;
@@ -45,7 +46,7 @@ pub(crate) enum NoXid {
     Closed,
 }
 
-/// What is not in use.
+/// The slots that are not in use.
 struct Free {
     numbers: Vec<u32>,
     /// How many slots are sessions'.
@@ -176,13 +177,13 @@ impl Slots {
 
     /// Gives out the next xid, to a top-level transaction of `owner`.
     ///
-    /// Who reads `next_xid` and then the slots sees a lower xid in its slot, or [`ASSIGNING`]. Nothing is waited for
-    /// between the two stores, as others may spin until the second.
+    /// A thread that reads `next_xid` and then the slots finds each lower xid in its slot, or [`ASSIGNING`] there. This
+    /// function waits for nothing between the two stores, as other threads may spin until the second.
     pub(crate) fn assign_top(&self, owner: OwnerId) -> Result<Xid, NoXid> {
         let slot = self.get(owner);
         let assigned = loop {
             slot.xid.store(ASSIGNING, Release);
-            // Either this sees that somebody closes, or who closes sees the slot.
+            // Either this thread sees that another one closes, or the closing thread sees the slot.
             fence(SeqCst);
             match self.openness.load(Relaxed) {
                 OPEN => break self.assign().ok_or(NoXid::NoneLeft),
@@ -269,7 +270,7 @@ impl Slot {
         result
     }
 
-    /// What [`Slot::has_finished`] is to be asked about: a finish in progress, if there is one.
+    /// Returns the number of the finish in progress, if there is one, for a later call of [`Slot::has_finished`].
     pub(crate) fn finishing(&self) -> Option<u64> {
         let now = self.finishing.load(SeqCst);
         (now % 2 == 1).then_some(now)

@@ -1,5 +1,5 @@
-//! What transactions are counted in. Nobody pays for being counted but by a store to memory that is its own: a session counts
-//! its ends in its slot, and how long commits took is counted by who retires them, off the reply path.
+//! The counters of transactions. To be counted costs a session only a store to its own memory. A session counts the ends of
+//! its transactions in its slot. The thread that retires commits counts how long they took, off the reply path.
 //!
 //! A commit's time needs no clock but those that are read anyway: when its record was made, which the record says, and when
 //! the log became durable that far, which the leader notes once per flush.
@@ -83,7 +83,7 @@ impl LatencyHistogram {
     }
 }
 
-/// What transactions have done since the database was opened.
+/// The counts of transactions since the database was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransactionStatistics {
     /// Transactions that committed, those that only read included.
@@ -96,7 +96,7 @@ pub struct TransactionStatistics {
 }
 
 impl TransactionStatistics {
-    /// What was counted since `earlier`, a copy of the same counts.
+    /// Returns the counts since `earlier`, a copy of the same counts.
     #[must_use]
     pub fn since(&self, earlier: &TransactionStatistics) -> TransactionStatistics {
         TransactionStatistics {
@@ -154,7 +154,7 @@ impl LatencyCounter {
 }
 
 impl TransactionManager {
-    /// What was counted so far. Reads all slots.
+    /// Returns the counts so far. Reads all slots.
     pub fn statistics(&self) -> TransactionStatistics {
         let (mut committed, mut rolled_back) = (0, 0);
         for (_, slot) in self.slots.used() {

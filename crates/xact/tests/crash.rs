@@ -28,7 +28,7 @@ struct Known {
     acknowledged: bool,
 }
 
-/// What must be true of the database.
+/// The outcomes that the database must show.
 #[derive(Default)]
 struct Ledger {
     commits: Vec<Known>,
@@ -65,7 +65,7 @@ impl Ledger {
         for xid in &self.aborted {
             assert!(!is_committed(*xid), "{xid:?} was rolled back and is there");
         }
-        // From now on what is there stays there. What is lost may have its xid given out again.
+        // From now on a commit that is there must stay there. The xid of a lost transaction may be given out again.
         self.commits.retain(|known| is_committed(known.xid));
         for known in &mut self.commits {
             known.acknowledged = true;

@@ -1,4 +1,4 @@
-//! What sessions see of each other, and what is left of them.
+//! Visibility of transactions to other sessions, and the state they leave behind.
 #![cfg(not(shuttle))]
 
 mod support;
@@ -474,7 +474,7 @@ fn identifiers_near_their_limits_work_or_are_refused_plainly() {
             Some(last) => {
                 assert_eq!(given.last().unwrap().0, Xid(last));
                 assert_eq!(refused.unwrap().sqlstate(), sqlstate::PROGRAM_LIMIT_EXCEEDED);
-                // Who only reads goes on.
+                // A transaction that only reads goes on.
                 session.begin(BeginOptions::default());
                 session.take_snapshot();
                 assert_eq!(session.commit().csn, None);

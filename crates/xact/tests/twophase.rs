@@ -50,7 +50,7 @@ fn lock(database: &Database, owner: OwnerId, key: i64) -> base::Result<Granted> 
     database.manager.locks().lock(owner, tag, LockMode::Exclusive, &options)
 }
 
-/// What a client knows of one prepared transaction.
+/// A client's knowledge of one prepared transaction.
 #[derive(Debug)]
 struct Known {
     name: String,
@@ -290,7 +290,7 @@ fn there_are_at_most_as_many_as_allowed_and_sessions_find_room_besides() {
     database.session();
 }
 
-/// What a session holds for itself stays with it.
+/// Session-level locks stay with the session.
 #[test]
 fn session_locks_stay_with_the_session() {
     let database = Database::new();
@@ -351,7 +351,8 @@ fn a_read_only_transaction_can_be_prepared() {
     assert!(outcome.csn.is_some());
 }
 
-/// Whatever fails while a checkpoint saves a prepared transaction: it saves it anyway, or the process ends; nothing is lost.
+/// If a write or sync fails while a checkpoint saves a prepared transaction, the checkpoint saves it anyway or the process
+/// ends. Nothing is lost in either case.
 // invariants: row 7
 #[test]
 fn a_disk_that_fails_while_a_prepared_transaction_is_saved_loses_nothing() {

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a log that is only a number, and a set-up of a pool on it.
+//! Helpers of this crate's tests: a log that is only a number, and a set-up of a pool on it.
 #![allow(dead_code)]
 
 pub mod watch;

@@ -1,21 +1,21 @@
-//! The bytes of one simulated file: what a reader sees, what is on the disk, and what lies between.
+//! The bytes of one simulated file: as a reader sees them, as they are on the disk, and the changes in between.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::survival::Fate;
 
-/// What a disk writes whole or not at all.
+/// The size of a sector, which a disk writes whole or not at all.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// A file's bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
-    /// The page cache: what every reader sees.
+    /// The page cache: the bytes that every reader sees.
     cached: Vec<u8>,
-    /// What is on the disk for certain.
+    /// The bytes that are on the disk for certain.
     durable: Vec<u8>,
-    /// What was changed since, oldest first.
+    /// The changes since then, oldest first.
     unsynced: Vec<Change>,
 }
 
@@ -84,7 +84,7 @@ impl ChangeKind {
         self.apply(file, 0..length);
     }
 
-    /// What is left of it without the bytes in `gone`.
+    /// Returns the parts of this change that are left without the bytes in `gone`.
     fn without(self, gone: &Range<u64>) -> Vec<ChangeKind> {
         let range = self.range();
         if range.end <= gone.start || gone.end <= range.start {
@@ -111,7 +111,7 @@ impl Content {
         Content { cached: bytes.clone(), durable: bytes, unsynced: Vec::new() }
     }
 
-    /// What a reader sees.
+    /// The bytes that a reader sees.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.cached
     }
@@ -184,7 +184,7 @@ impl Content {
         self.unsynced.clear();
     }
 
-    /// What a crash leaves.
+    /// Returns the bytes that a crash leaves.
     pub(crate) fn after_crash(&self, fate: &mut Fate) -> Vec<u8> {
         // The length first: its history is the file's.
         let lengths_there = fate.of_history(self.unsynced.iter().map(|change| change.number), 0);

@@ -51,7 +51,7 @@ struct Counts {
     reads: u64,
 }
 
-/// What a call that syncs, syncs.
+/// The file or directory that a call syncs.
 #[derive(Clone, Copy)]
 pub(crate) enum SyncTarget<'a> {
     File(NodeNumber),
@@ -139,7 +139,7 @@ impl Disk {
         SimulatedOptions { seed: self.random.random(), survival: self.survival, faults: Vec::new() }
     }
 
-    /// What a crash now would leave.
+    /// Returns the tree that a crash now would leave.
     pub(crate) fn after_crash(&self, seed: u64, survival: Survival) -> Tree {
         self.tree.after_crash(&mut Fate::new(seed, survival, self.tree.unsynced()))
     }

@@ -1,14 +1,18 @@
 //! A disk that exists only in memory, crashes at any call, and fails on order.
 //!
 //! It keeps every file and every directory twice, as readers see it and as it is on the disk, and
-//! what was changed in between. A sync settles the changes; a crash decides about those that are not
-//! settled ([`Survival`]): each 512-byte sector is as it was at any of its moments since the sync,
-//! so is each file's length, and each name was made, removed or renamed, or was not. What no order
-//! of write-back could leave behind is not tried, but everything else is legal, and a program whose
-//! data outlives all of it needs no luck.
+//! the changes in between. A sync settles the changes. A crash decides about those that are not
+//! settled ([`Survival`]):
 //!
-//! What it does not simulate: sectors torn in the middle, bits that rot (see
-//! [`SimulatedVfs::flip_bit`]), and a disk that lies about syncs other than by [`Fault::FailSync`].
+//! - Each 512-byte sector is as it was at any of its moments since the sync.
+//! - Each file's length is as it was at any of its moments since the sync.
+//! - Each making, removal or renaming of a name is there, or is not.
+//!
+//! States that no order of write-back could leave behind are not tried. Every other state is legal,
+//! and a program whose data outlives all of them needs no luck.
+//!
+//! The disk does not simulate sectors torn in the middle, bits that rot (see
+//! [`SimulatedVfs::flip_bit`]), or a disk that lies about syncs other than by [`Fault::FailSync`].
 
 mod content;
 mod disk;
@@ -31,7 +35,7 @@ use disk::{Disk, SyncTarget};
 use names::{NodeNumber, Tree};
 pub use survival::Survival;
 
-/// What a simulated process ends with when it ends itself by [`Vfs::fail_stop`]: the payload of the thread's panic, for
+/// The end of a simulated process that ends itself by [`Vfs::fail_stop`]: the payload of the thread's panic, for
 /// `catch_unwind` or `JoinHandle::join`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailStop(pub String);
@@ -75,7 +79,7 @@ pub struct SimulatedOptions {
     pub seed: u64,
     /// Which unsynced changes live through a crash.
     pub survival: Survival,
-    /// What goes wrong, and when.
+    /// The failures to come, and their moments.
     pub faults: Vec<Fault>,
 }
 

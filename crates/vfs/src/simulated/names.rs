@@ -19,7 +19,7 @@ pub(crate) struct Tree {
     next_node: NodeNumber,
     /// How many changes there were; each has its number, from 1.
     changes: u64,
-    /// What was changed about names since the syncs of their directories, oldest first.
+    /// The changes of names since the syncs of their directories, oldest first.
     unsynced: Vec<NameChange>,
 }
 
@@ -216,7 +216,7 @@ impl Tree {
         names.chain(files).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
-    /// What a crash leaves, all of it durable.
+    /// Returns the tree that a crash leaves, all of it durable.
     pub(crate) fn after_crash(&self, fate: &mut Fate) -> Tree {
         let mut nodes = self.nodes.clone();
         for change in &self.unsynced {

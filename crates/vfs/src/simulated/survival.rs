@@ -1,4 +1,4 @@
-//! What lives through a crash: one decision maker for names, lengths and sectors.
+//! The changes that live through a crash: one decision maker for names, lengths and sectors.
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};

@@ -77,7 +77,7 @@ pub struct Known {
     pub payload: Vec<u8>,
 }
 
-/// What the log must hold, and what the control file says.
+/// The records that the log must hold, and the content of the control file.
 pub struct Model {
     pub random: StdRng,
     /// Every record inserted that may still be there, in order.

@@ -31,7 +31,7 @@ impl Drop for ClaimedTransaction {
 }
 
 impl ClaimedTransaction {
-    /// What it is.
+    /// The prepared transaction, as `pg_prepared_xacts` shows it.
     pub fn view(&self) -> &PreparedTransaction {
         &self.view
     }

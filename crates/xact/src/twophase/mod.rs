@@ -19,8 +19,8 @@
 //! The gid is free as soon as the record is placed, since log order keeps it before the next PREPARE of that name. Both
 //! replies wait for the disk.
 //!
-//! Whoever is told anything about gids (one is taken, one is gone, a list of them) is told something about records that may not
-//! be durable: the answer waits for [`TransactionManager::prepared_changed`].
+//! An answer about gids (a gid is taken, a gid is gone, a list of gids) tells something about records that may not be durable
+//! yet. So every such answer waits for [`TransactionManager::prepared_changed`].
 //!
 //! # Where the state is
 //!
@@ -30,9 +30,9 @@
 //! | `wal` | in the log | reads the record again |
 //! | `file` | in `twophase/<xid>.state`, written at PREPARE, as PostgreSQL did before 9.6 | reads and removes the file |
 //!
-//! In every case a checkpoint [saves](saved), once, what has its record below the redo point. Recovery collects what is saved
-//! and what it reads in the log, drops those that are finished in the commit log, and before the first session
-//! [restores](TransactionManager::restore_prepared) the rest.
+//! In every case a checkpoint [saves](saved), once, each transaction whose record is below the redo point. Recovery collects
+//! the saved transactions and those it reads in the log. It drops those that are finished in the commit log, and before the
+//! first session it [restores](TransactionManager::restore_prepared) the rest.
 
 mod finish;
 mod prepare;

@@ -11,7 +11,7 @@ use crate::session::SessionSlot;
 use crate::transaction::now_micros;
 use crate::{Isolation, TransactionManager, TransactionState};
 
-/// Who prepares, and by what name.
+/// The name of a transaction to be prepared, and the role and database that may finish it.
 #[derive(Clone, Debug)]
 pub struct PrepareOptions {
     /// The transaction's name.
@@ -40,10 +40,14 @@ impl SessionSlot {
     /// the log is durable up to there. The session's [owner number](SessionSlot::owner) is another one from now on.
     ///
     /// # Errors
-    /// 55000 if prepared transactions are switched off; 42710 for a name that is in use; 53200 if there are too many; 0A000 if
-    /// the session holds a lock on something that its transaction holds too; 40001 for a serializable transaction that must
-    /// not commit; 54000 for one that holds too many locks to be written down. The transaction is still in progress then, to
-    /// be rolled back.
+    /// - 55000 if prepared transactions are switched off.
+    /// - 42710 for a name that is in use.
+    /// - 53200 if there are too many prepared transactions.
+    /// - 0A000 if the session and its transaction both hold a lock on the same object.
+    /// - 40001 for a serializable transaction that must not commit.
+    /// - 54000 for a transaction whose record would be too long: it holds too many locks, or has too many subtransactions.
+    ///
+    /// After an error the transaction is still in progress, to be rolled back.
     pub fn prepare(&mut self, options: &PrepareOptions) -> Result<Lsn> {
         debug_assert_eq!(self.state, TransactionState::Active);
         let manager = self.manager.clone();

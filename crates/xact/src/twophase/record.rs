@@ -1,4 +1,4 @@
-//! What a prepared transaction is called, and the record that says all it is.
+//! The name of a prepared transaction, and the record that holds its whole state.
 //!
 //! All numbers are little-endian; the record's head names the top-level transaction. Sections come
 //! as a kind (u16), a count (u32), a length in bytes (u32), and that many bytes, so that a reader can pass over a kind it

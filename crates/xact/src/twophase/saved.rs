@@ -28,7 +28,7 @@ const CHECKSUM_BYTES: usize = 4;
 const UNSYNCED: &str = ".state";
 const NEW: &str = ".new";
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedState {
     /// The transaction.
@@ -101,7 +101,7 @@ pub(crate) fn write_unsynced(vfs: &dyn Vfs, directory: &Path, xid: Xid, payload:
     let path = path_of(directory, xid, UNSYNCED);
     let state = SavedState { xid, start: Lsn::ZERO, end: Lsn::ZERO, payload: payload.into() };
     write_file(vfs, &path, &state.encode()).map(|_| ()).map_err(|error| {
-        // What is half there is nothing, and is swept up at the next start at the latest.
+        // A half-written file counts as none. The next start removes it at the latest.
         let _ = vfs.remove_file(&path);
         io_error("write", &path, &error)
     })
@@ -141,8 +141,9 @@ pub(crate) fn remove(vfs: &dyn Vfs, directory: &Path, xid: Xid) {
     }
 }
 
-/// At a start, after redo: the states that checkpoints have saved, but for those of transactions that are finished, as
-/// `is_finished` says, whose files go. What redo has met itself is `met`, and needs no file.
+/// At a start, after redo: returns the states that checkpoints have saved, except those of finished transactions. The files
+/// of transactions that are finished according to `is_finished` are removed. `met` are the prepared transactions that redo
+/// itself has met; they need no file and are left out of the result.
 ///
 /// # Errors
 /// XX001 for a damaged file; 58030 for one that can't be read.

@@ -26,14 +26,14 @@ pub enum TwophaseState {
     File = 2,
 }
 
-/// What prepared transactions need.
+/// Settings of prepared transactions.
 #[derive(Clone)]
 pub struct PreparedOptions {
-    /// How many there may be (`max_prepared_transactions`); 0: none, PREPARE is refused.
+    /// The largest number of prepared transactions (`max_prepared_transactions`); with 0, PREPARE is refused.
     pub max: u32,
-    /// Where their states are saved.
+    /// The file system that their states are saved in.
     pub vfs: Arc<dyn Vfs>,
-    /// In which directory, which exists.
+    /// The directory there; it exists.
     pub directory: PathBuf,
 }
 
@@ -83,7 +83,7 @@ impl Prepared {
     }
 }
 
-/// What one needs who finishes a prepared transaction.
+/// The data that the finisher of a prepared transaction needs.
 pub(crate) struct Claimed {
     pub(crate) view: PreparedTransaction,
     pub(crate) serializable: Option<SerializableTransaction>,
@@ -281,7 +281,7 @@ impl PreparedTable {
 }
 
 impl TransactionManager {
-    /// All prepared transactions, by xid. Who tells of them waits for [`TransactionManager::prepared_changed`].
+    /// All prepared transactions, by xid. An answer that tells of them waits for [`TransactionManager::prepared_changed`].
     pub fn prepared_transactions(&self) -> Vec<PreparedTransaction> {
         self.prepared.all()
     }

@@ -48,7 +48,7 @@ impl FileRemover for RemovedFiles {
 pub struct Database {
     pub manager: Arc<TransactionManager>,
     pub removed: Arc<RemovedFiles>,
-    /// What recovery found.
+    /// The findings of recovery.
     pub recovered: RecoveredTransactions,
     /// The data records found by recovery: xid and payload.
     pub found: Vec<(Lsn, Xid, Vec<u8>)>,
@@ -225,7 +225,7 @@ pub fn create(disk: &SimulatedVfs) -> (Database, Control) {
     (database, Control { redo, epoch: Epoch::FIRST, next_xid: Xid::FIRST_NORMAL })
 }
 
-/// What the engine's checkpoint does, up to writing the control file.
+/// Does the steps of the engine's checkpoint, up to writing the control file.
 pub fn checkpoint(database: &Database) -> Control {
     let manager = &database.manager;
     let (redo, next_xid) = manager.take_redo_point(|redo| (redo, manager.next_xid()));
