@@ -1,9 +1,9 @@
-//! What one row costs: look-ups through an index, updates and inserts, on one thread, everything in memory.
+//! Measures the cost of one row: look-ups through an index, updates and inserts, on one thread, everything in memory.
 //!
 //! `cargo run --release -p cohort-btree --example point_operations [rows]`. Each line is the mean over all
 //! operations of a round; the log is written but not synced, and transactions begin and end as in the
 //! server but for snapshots and the running set, which are the transaction manager's. On a machine that does
-//! other things as well, the processor's time is the one to look at.
+//! other work as well, compare the processor's time.
 
 #[path = "../../heap/tests/support/mod.rs"]
 mod support;

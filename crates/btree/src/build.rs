@@ -10,7 +10,7 @@ use crate::tree::{BTree, FIRST_LEAF, META_BLOCK, check_key};
 
 /// How full leaves are made, in percent; inner pages are made as full.
 const FILL_PERCENT: usize = 90;
-/// What entries and a high key can take.
+/// The room for entries and a high key in a page.
 const ROOM_BYTES: usize = PAGE_SIZE_BYTES - 34;
 const CAPACITY_BYTES: usize = ROOM_BYTES * FILL_PERCENT / 100;
 

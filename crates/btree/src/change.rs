@@ -30,17 +30,17 @@ pub(crate) const CHANGE: u8 = 3;
 
 const NONE: u16 = u16::MAX;
 
-/// What happens to one page.
+/// A change of one page.
 pub(crate) enum Change<'a> {
-    /// It is made anew, whatever it was. `entries`: their bytes, one after the other.
+    /// The page is made anew; its old content is ignored. `entries`: the bytes of the entries, one after the other.
     New { links: Links, high: Option<Bound<'a>>, entries: &'a [u8] },
-    /// It is split: only the first `kept` entries stay, and perhaps a new one joins them.
+    /// The page is split: only the first `kept` entries stay, and perhaps a new one joins them.
     Keep { level: u16, kept: u16, right: u32, high: Bound<'a>, new: Option<(u16, Entry<'a>)> },
-    /// It gets an entry more.
+    /// The page gets one more entry.
     Insert { level: u16, index: u16, entry: Entry<'a> },
-    /// It has another left sibling.
+    /// The page gets another left sibling.
     Left(u32),
-    /// It names the root.
+    /// The page, which is the first block, names the root.
     Meta { root: u32, level: u16 },
 }
 
@@ -299,11 +299,11 @@ pub(crate) fn each_change<'a>(
     }
 }
 
-/// What a record does to one page.
+/// The action of a record on one page.
 pub(crate) enum Action<'a> {
     /// One change of a list, or an insertion.
     Change(Change<'a>),
-    /// The entries with these numbers, two bytes each, go.
+    /// The entries with these numbers, two bytes each, are removed.
     Delete(&'a [u8]),
 }
 

@@ -1,8 +1,8 @@
 //! Inserting entries, and splitting pages that are full.
 //!
-//! An inserter holds the leaf's exclusive latch from the look for duplicates to the insertion, so that of two
-//! who insert the same key the second sees the first's entry: all entries of a key begin in one leaf, the
-//! one where an entry with that key and the lowest tid would go, and an inserter into a unique index keeps
+//! An inserter holds the leaf's exclusive latch from the look for duplicates to the insertion. So if two
+//! transactions insert the same key, the second sees the first's entry. All entries of a key begin in one leaf:
+//! the leaf where an entry with that key and the lowest tid would go. An inserter into a unique index keeps
 //! that leaf latched even if the entry itself goes further right.
 //!
 //! A split takes its latches from the leaf upwards and from left to right, and keeps them until the whole
@@ -23,7 +23,7 @@ use crate::change::{self, Change, Changes, append_entry};
 use crate::page::{Bound, Entry, Links, Page, PageMut};
 use crate::tree::{BTree, META_BLOCK, Path, check_key};
 
-/// What became of an insertion.
+/// The result of an insertion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InsertOutcome {
     /// The entry is there.
@@ -34,12 +34,12 @@ pub enum InsertOutcome {
     WaitFor(Xid),
 }
 
-/// What a unique index asks about the rows that its entries point to.
+/// The question that a unique index asks about the rows that its entries point to: whether they are live.
 pub type UniqueCheck<'a> = &'a dyn Fn(Tid) -> Result<Liveness>;
 
 const NO_BLOCK: u32 = u32::MAX;
 
-/// What an attempt on one leaf came to.
+/// The result of an attempt on one leaf.
 enum Attempt {
     Done(InsertOutcome),
     /// The page must be split: log room must be ensured first.
@@ -50,7 +50,7 @@ enum Attempt {
 
 impl BTree {
     /// Inserts an entry. In a unique index `unique` is asked about each entry that has the key already, under the leaf's latch: it
-    /// must not wait. What it finds is returned, and the caller waits or fails.
+    /// must not wait. Its finding is returned, and the caller waits or fails.
     ///
     /// # Errors
     /// 54000 for a key that is too long, XX002 for a damaged index, what the page cache or `unique` fails with.
@@ -63,7 +63,7 @@ impl BTree {
     ) -> Result<InsertOutcome> {
         let outcome = self.try_insert(key, tid, unique)?;
         if let InsertOutcome::Duplicate(_, csn) = outcome {
-            // What the session says about it must wait until the other row is durable (R3).
+            // The session's reply must wait until the other row is durable (R3).
             ctx.observe(csn);
         }
         Ok(outcome)
@@ -458,7 +458,7 @@ fn split_point(entries: &[Entry<'_>], level: u16, old_high: Option<Bound<'_>>) -
     let high_bytes = |high: Bound<'_>| Entry { bound: high, child: 0 }.size(level);
     let total: usize = entries.iter().map(|entry| entry.size(level)).sum();
     let old_high = old_high.map_or(0, high_bytes);
-    // What a page can hold: its size without the header and the high key's offset, which `size` counts.
+    // The capacity of a page: its size without the header and the high key's offset, which `size` counts.
     let capacity = PAGE_SIZE_BYTES - 32;
     let (mut left, mut best) = (0, None);
     for at in 1..entries.len() {

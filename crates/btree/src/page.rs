@@ -15,7 +15,7 @@
 //! where its child's range begins. The high key says where the page's own range ends: everything in the page
 //! is below it, and what is not is to the right.
 //!
-//! The bytes come from a disk: whatever they are, nothing here panics; what makes no sense is `None`.
+//! The bytes come from a disk and may be damaged: no function here panics for any bytes. Invalid parts are `None`.
 
 use std::cmp::Ordering;
 
@@ -24,7 +24,7 @@ use base::{Error, Result, Tid};
 
 /// Flag: the page is the root.
 pub(crate) const ROOT: u16 = 1;
-/// What bytes 14..16 say.
+/// The value of bytes 14..16 of an index page.
 pub(crate) const KIND: u16 = 0x4254;
 pub(crate) const KIND_META: u16 = 0x424D;
 
@@ -132,7 +132,7 @@ impl<'a> Entry<'a> {
         head_bytes(level) + self.bound.key.len() + OFFSET_BYTES
     }
 
-    /// What comes before the key.
+    /// Returns the bytes before the key, and their number.
     #[inline]
     pub(crate) fn head(&self, level: u16) -> ([u8; INNER_HEAD_BYTES], usize) {
         let mut head = [0; INNER_HEAD_BYTES];
@@ -166,7 +166,7 @@ fn head_bytes(level: u16) -> usize {
     if level == 0 { LEAF_HEAD_BYTES } else { INNER_HEAD_BYTES }
 }
 
-/// What a page says about itself besides its entries.
+/// The level of a page, whether it is the root, and its siblings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Links {
     pub(crate) level: u16,
@@ -279,9 +279,10 @@ impl<'a> Page<'a> {
 
     /// How many entries are below `bound`.
     ///
-    /// Looks first where the entry would be if the keys between the first and the last were spread evenly, as numbers that are
-    /// given out in order are, and goes on from there in growing steps until it has gone too far, then by halving: fewer looks, and
-    /// closer together, than by halving alone. A page whose keys are spread otherwise costs a few looks more.
+    /// The first look is at the place where the entry would be if the keys between the first and the last were spread evenly, as
+    /// numbers that are given out in order are. The search goes on from there in growing steps until it has gone too far, then by
+    /// halving. These are fewer looks, and closer together, than by halving alone. A page with unevenly spread keys costs a few
+    /// looks more.
     #[inline]
     pub(crate) fn below(self, bound: &Bound<'_>) -> Option<usize> {
         let (mut low, mut high) = (0, self.count());

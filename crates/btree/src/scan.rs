@@ -128,8 +128,8 @@ impl BTreeScan {
     }
 
     /// As [`BTreeScan::next`]. Whenever the scan comes to a page, `covered` is told which part of the range has been looked
-    /// through from then on: while the page is latched, or before, so that an entry in that part either has been found or is made
-    /// after the call. It must not wait.
+    /// through from then on. The call comes while the page is latched, or before. So an entry in that part either has been found or
+    /// is made after the call. `covered` must not wait.
     ///
     /// # Errors
     /// XX001 and 58030 for a page that can't be read; 57014 and its kin when the session is interrupted.

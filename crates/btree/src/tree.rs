@@ -12,7 +12,7 @@ use wal::{RecordHead, RmgrId, Wal};
 use crate::change::{Change, Changes};
 use crate::page::{Bound, KEY_MAX_BYTES, Links, Page, corrupted, read_meta};
 
-/// What a tree works with.
+/// The services that a tree uses.
 pub struct BTreeServices {
     /// The page cache.
     pub pool: Arc<BufferPool>,

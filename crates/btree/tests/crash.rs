@@ -103,7 +103,7 @@ impl Table {
 
 type Rows = BTreeMap<u64, Vec<u8>>;
 
-/// What the table must hold: the rows after each commit, in order, and how many commits were acknowledged.
+/// The expected content of the table: the rows after each commit, in order, and the csn up to which commits were acknowledged.
 struct Model {
     random: StdRng,
     states: Vec<(Lsn, Rows)>,

@@ -139,7 +139,7 @@ fn operations(seed: u64, kind: Keys, steps: u64) {
                 count += 1;
                 let tid = Tid::new(random.random_range(0..50_000), random.random_range(1..50));
                 let new = (kind.next(&mut random, count), tid);
-                // What was removed may come back.
+                // An entry that was removed may come back.
                 let back = if random.random_bool(0.1) { removed.pop() } else { None };
                 let (key, tid) = back.unwrap_or(new);
                 if entries.insert((key.clone(), tid)) {

@@ -25,21 +25,21 @@ pub trait RemovalFloor: Send + Sync {
     }
 }
 
-/// What a heap works with.
+/// The services that a heap uses.
 pub struct HeapServices {
     /// The page cache.
     pub pool: Arc<BufferPool>,
     /// The log.
     pub wal: Arc<Wal>,
-    /// What became of transactions.
+    /// The status of transactions.
     pub status: Arc<StatusStore>,
     /// Row waits and row locks.
     pub locks: Arc<LockManager>,
-    /// What may be removed.
+    /// The removal floor: versions whose removal committed above it must stay.
     pub removal_floor: Arc<dyn RemovalFloor>,
 }
 
-/// What became of an attempt to update, delete or lock a version.
+/// The result of an attempt to update, delete or lock a version.
 pub enum Modify<'a> {
     /// It is done.
     Done {
@@ -79,7 +79,7 @@ pub struct Heap {
     /// Where its pages are.
     pub file: FileNumber,
     pub(crate) services: Arc<HeapServices>,
-    /// What an insert leaves free in a page that has tuples, in bytes.
+    /// The room that an insert leaves free in a page that has tuples, in bytes.
     pub(crate) reserve_bytes: usize,
     /// Shared by all heaps of the file.
     space: Arc<OnceLock<Space>>,
@@ -91,14 +91,15 @@ impl Heap {
         Heap { relation, file, services, reserve_bytes: reserve_bytes(fillfactor), space: Arc::default() }
     }
 
-    /// The same heap with another fillfactor. Both know the same of where there is room: what one cuts off, the other must not use.
+    /// The same heap with another fillfactor. Both share the map of free space: a block that one heap cuts off must not be used by the
+    /// other.
     #[must_use]
     pub fn with_fillfactor(&self, fillfactor: u8) -> Heap {
         let (services, space) = (Arc::clone(&self.services), Arc::clone(&self.space));
         Heap { relation: self.relation, file: self.file, services, reserve_bytes: reserve_bytes(fillfactor), space }
     }
 
-    /// What it works with.
+    /// Returns the services that the heap uses.
     pub fn services(&self) -> &Arc<HeapServices> {
         &self.services
     }

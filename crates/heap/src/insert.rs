@@ -147,7 +147,7 @@ impl Heap {
         let space = self.space();
         let from = space.target(ctx.owner).unwrap_or(0);
         let mut probes = PROBES;
-        // What needn't be tried: the page the caller holds, and those that somebody else was busy with.
+        // Blocks that need not be tried: the block whose page the caller has latched, and blocks whose latch another thread held.
         let mut passed: SmallVec<[u32; CANDIDATES + 1]> = latched.into_iter().collect();
         for _ in 0..CANDIDATES {
             let found = space.find(length + self.reserve_bytes, from, &passed);

@@ -32,13 +32,13 @@ pub struct UpdateOptions<'a> {
     pub indexed_columns_changed: bool,
     /// [`RowLockMode::NoKeyUpdate`], or [`RowLockMode::Update`] when columns of a unique key change.
     pub mode: RowLockMode,
-    /// What to do when somebody else is changing the row.
+    /// The policy when another transaction is changing the row.
     pub wait: WaitPolicy,
     /// The turn that came with [`Modify::Updated`], when trying again.
     pub turn: Option<RowTurn<'a>>,
 }
 
-/// What stands in the way of changing a version.
+/// The reason why a version can't be changed, if there is one.
 enum Obstacle<'a> {
     None,
     /// Wait for the end of `holder`, in the queue named by `tid`.
@@ -50,10 +50,10 @@ enum Obstacle<'a> {
     Answer(Modify<'a>),
 }
 
-/// A version that was updated, or just being so, when it was locked: where its successor is, and who made that.
+/// The successor of a version that was updated, or was just being updated, when it was locked: its place, and the xid that made it.
 type Successor = Option<(Tid, Xid)>;
 
-/// What came of locking all versions of a row from one on.
+/// The result of locking a version of a row and all later versions.
 enum LockedVersions<'a> {
     /// Locked, up to this one.
     To(Tid),
@@ -63,7 +63,7 @@ enum LockedVersions<'a> {
     TryAgain,
 }
 
-/// What came of locking the next version of a row.
+/// The result of locking the next version of a row.
 enum NextVersion<'a> {
     Locked(Successor),
     Obstacle(Obstacle<'a>),
@@ -356,7 +356,7 @@ impl Heap {
     ) -> Result<Tid> {
         let length = HEADER_BYTES + payload.len();
         let page = Page::new(guard);
-        // Who needs room makes it, and nobody before: so a page is pruned once in as many updates as it has room for.
+        // Only an update that lacks room prunes the page. So a page with room for N updates is pruned once in N updates.
         if !page.has_room(length) && page.prune_xid().is_valid() {
             if !self.has_settled(page.prune_xid()) {
                 self.services.removal_floor.raise();
@@ -480,7 +480,7 @@ impl Heap {
                 if page.tuple(next.slot).is_none_or(|tuple| tuple.xmin() != made_by) {
                     return Ok(NextVersion::Locked(None));
                 }
-                // Whoever made this version may have changed or deleted it since.
+                // A transaction may have changed or deleted this version since it was made.
                 match self.later_obstacle(ctx, page, next, mode, turn)? {
                     Obstacle::None => {}
                     found => return Ok(NextVersion::Obstacle(found)),
@@ -506,7 +506,7 @@ impl Heap {
         Ok(LockedVersions::To(newest))
     }
 
-    /// What [`Heap::obstacle`] says of a version's xmax, for one further down the chain.
+    /// Judges the xmax of a version further down the chain, by the rules of [`Heap::obstacle`].
     fn later_obstacle<'a>(
         &'a self,
         ctx: &TxnCtx<'_>,

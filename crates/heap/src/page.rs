@@ -11,14 +11,14 @@
 //! | 32.. | line pointers | four bytes each, counted from 1: offset (13 bits), quiet (1), quiet and heap-only (1), state (2), length (15) |
 //!
 //! A tuple is *quiet* when its maker is marked as frozen and nobody has removed it: there is nothing to be pruned about it, and
-//! the pruner needn't fetch it from memory to see that. The two bits are hints, set by the pruner and not logged; whoever
-//! removes the tuple clears them.
+//! the pruner needn't fetch it from memory to see that. The two bits are hints, set by the pruner and not logged;
+//! removing the tuple clears them.
 //!
 //! Holes are closed when room is needed and not before ([`PageMut::place`]), in line pointer order: redo
 //! does the same steps on the same bytes, so nothing about it is logged.
 //!
-//! The bytes come from a disk. Whatever they are, no function here panics or reads outside the page: a
-//! line pointer that makes no sense is [`Item::Damaged`].
+//! The bytes come from a disk and may be damaged. No function here panics or reads outside the page for any bytes: an
+//! invalid line pointer is [`Item::Damaged`].
 
 use base::limits::PAGE_SIZE_BYTES;
 use base::{CommandId, Error, Result, Tid, Xid};
@@ -28,7 +28,7 @@ use crate::tuple::{HEADER_BYTES, Tuple, TupleMut, flag, new_header, u16_at, u32_
 /// Where line pointers begin.
 pub(crate) const LINE_POINTERS: usize = 32;
 const LINE_POINTER_BYTES: usize = 4;
-/// What bytes 14..16 of a heap page say.
+/// The value of bytes 14..16 of a heap page.
 pub(crate) const KIND: u16 = 0x4850;
 
 /// The longest payload of a tuple, in bytes. A longer value is cut up or moved out of line above the heap.
@@ -52,7 +52,7 @@ const QUIET: u32 = 1 << 13;
 /// In a line pointer: its tuple is quiet, and heap-only.
 const QUIET_HEAP_ONLY: u32 = 1 << 14;
 
-/// What a line pointer says of its tuple without its being looked at.
+/// Facts about a tuple that its line pointer records, so that the tuple itself need not be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Quiet {
     /// Nothing.
@@ -63,14 +63,14 @@ pub(crate) enum Quiet {
     HeapOnly,
 }
 
-/// What a line pointer holds.
+/// The content of a line pointer.
 #[derive(Clone, Copy)]
 pub(crate) enum Item<'a> {
     /// Free to be used for a new tuple, or not there at all.
     Unused,
     /// A tuple version.
     Normal(Tuple<'a>),
-    /// The versions before this slot's were pruned; index entries that point here mean that one.
+    /// The versions before the one in this slot were pruned; index entries that point to the redirect lead to that slot.
     Redirect(u16),
     /// Its tuple is gone, but index entries may still point here.
     Dead,
@@ -144,7 +144,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the line pointer says of its tuple.
+    /// Returns the facts that the line pointer records about its tuple.
     #[inline]
     pub(crate) fn quiet(self, slot: u16) -> Quiet {
         if slot == 0 || slot > self.slots() {
@@ -489,7 +489,7 @@ pub fn fuzz_page(bytes: &[u8]) -> Result<usize> {
             seen += tuple.payload().len() + usize::from(tuple.flags()) + tuple.ctid().slot as usize;
         }
     }
-    // What redo does to a page must hold on damaged ones too.
+    // The changes that redo makes must not panic on damaged pages either.
     let mut page = PageMut(&mut page);
     let header = new_header(Xid(7), CommandId(0), Tid::new(0, 1), 0);
     for slot in 0..=page.read().slots().min(64) {

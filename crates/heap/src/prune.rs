@@ -10,11 +10,11 @@
 //!   before   1: redirect to 3; 3: deleted by a durable commit       1: dead, 3: unused
 //! ```
 //!
-//! What may go (design, "Snapshots and removal"): a version with a newer one behind it in the chain once its
-//! remover's csn is at or below the removal floor; the last version of a row, or one that was updated
-//! elsewhere, only when that csn is durable too, since a reader who finds nothing can't know what it should
-//! wait for (R3). A version with a queue stays, and one with locks unless they are on its successor as well:
-//! its line pointer must keep its name.
+//! Two rules say which versions may be removed (design, "Snapshots and removal"). A version with a newer version behind it in
+//! the chain may be removed once its remover's csn is at or below the removal floor. The last version of a row, or a version
+//! whose successor is in another page, may be removed only when that csn is durable too: a reader that finds no version
+//! can't know which commit it should wait for (R3). A version with a queue stays. A version with row locks stays unless
+//! the locks are on its successor as well: the queue and the locks name the version by its line pointer.
 //!
 //! The record goes into the log after the commits that justify it, so R1 holds by the page's LSN.
 
@@ -31,37 +31,37 @@ use crate::tuple::{Tuple, flag};
 /// A page with less room than this is worth a look when a scan comes by.
 const LOW_ROOM_BYTES: usize = base::limits::PAGE_SIZE_BYTES / 10;
 
-/// What is to be done to a page. The same lists go into the record.
+/// The changes that a prune makes to a page. The same lists go into the record.
 #[derive(Default)]
 struct Plan {
     redirected: SmallVec<[(u16, u16); 16]>,
     dead: SmallVec<[u16; 16]>,
     unused: SmallVec<[u16; 128]>,
-    /// What the page's `prune_xid` becomes.
+    /// The page's new `prune_xid`.
     prune_xid: Xid,
     /// Tuples that go.
     removed: usize,
     /// Versions met on the way that can be marked as frozen: a hint, and so not in the record.
     settled: SmallVec<[u16; 64]>,
-    /// Those that are, and that nobody has removed, so that the next prune can pass them by.
+    /// Versions that are frozen and that no transaction has removed, so that the next prune can pass over them.
     quiet: SmallVec<[u16; 64]>,
     /// A row is gone for good: its room is anybody's.
     lost_a_row: bool,
 }
 
-/// What can be said of a version without a snapshot.
+/// The state of a version, judged without a snapshot.
 enum Fate {
     /// Its maker aborted.
     NeverWas,
     /// Removed by a commit at this csn, which every snapshot sees.
     Gone(Lsn),
-    /// Somebody may need it.
+    /// Some transaction may need it.
     Needed,
     /// As `Needed`, and its maker committed: durably, and for every snapshot.
     Settled,
 }
 
-/// What a prune did.
+/// The result of a prune.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Pruned {
     /// Tuples whose bytes came free.

@@ -16,9 +16,9 @@ const LONG_CHAIN: u32 = 8;
 pub(crate) struct Chain<'a> {
     page: Page<'a>,
     next: u16,
-    /// Who made the next version; no one to compare with for the first.
+    /// The xid that made the next version; none for the first version, whose xmin is not compared.
     made_by: Option<Xid>,
-    /// What the next version's heap-only flag must be.
+    /// The value that the next version's heap-only flag must have.
     heap_only: bool,
     steps_left: u16,
 }
@@ -56,7 +56,7 @@ impl<'a> Iterator for Chain<'a> {
     }
 }
 
-/// Who made a row's version and who removed it.
+/// The transactions and commands that made and removed a version of a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Version {
     /// The (sub)transaction that made it.
@@ -257,7 +257,7 @@ impl Heap {
         }
     }
 
-    /// What became of `xid`, which made or removed a version.
+    /// Returns the present state of `xid`, which made or removed a version.
     fn now(&self, ctx: &TxnCtx<'_>, xid: Xid, frozen: bool) -> Now {
         if frozen || !xid.is_normal() {
             return Now::Committed(Lsn::ZERO);
@@ -274,7 +274,7 @@ impl Heap {
     }
 }
 
-/// What a transaction is, seen without a snapshot.
+/// The state of a transaction, judged without a snapshot.
 enum Now {
     Own,
     Other(Xid),

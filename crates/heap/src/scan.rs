@@ -101,7 +101,7 @@ impl HeapScan<'_> {
 
 /// A version that an index build must enter.
 pub struct BuildTuple<'a> {
-    /// What the index entry points to: the root of the version's chain.
+    /// The target of the index entry: the root of the version's chain.
     pub root: Tid,
     /// Where the version is.
     pub tid: Tid,
@@ -112,7 +112,7 @@ pub struct BuildTuple<'a> {
     pub live: bool,
 }
 
-/// What an index build met.
+/// Counts and findings of an index build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BuildSummary {
     /// Rows entered.

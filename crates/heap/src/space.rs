@@ -1,13 +1,13 @@
 //! Where there is room: which block the next tuple goes to.
 //!
-//! Two things, both in memory only. **Target blocks**: each inserter has one of a few blocks it fills up
-//! before it asks for another; there is one target until inserters get in each other's way, then more,
-//! so that concurrent inserts don't fight over one page and a lone inserter leaves no half-filled pages
-//! behind. **The map**: a byte for each block, how much room it had when last looked at, with the maximum
-//! of each chunk of blocks above it. The map may be wrong in both directions: who goes to a block looks
-//! for itself, and says what it found.
+//! This module keeps two structures, both in memory only. **Target blocks**: each inserter fills one of a few blocks
+//! before it asks for another. There is one target until inserters get in each other's way, then there are more.
+//! So concurrent inserts don't compete for one page, and a lone inserter leaves no half-filled pages
+//! behind. **The map**: a byte for each block says how much room the block had when it was last looked at. Above
+//! these bytes is the maximum of each chunk of blocks. The map may be wrong in both directions: an inserter that goes to
+//! a block measures its room, and corrects the map.
 //!
-//! After a start the map knows nothing. It is filled by whoever looks at a page for another reason
+//! After a start the map is empty. It is filled by operations that look at a page for another reason
 //! (updates, prunes, vacuum), and an inserter probes a few unknown blocks before it extends the file.
 
 use base::OwnerId;
@@ -39,7 +39,7 @@ pub(crate) struct Space {
 #[derive(Default)]
 struct Map {
     blocks: Vec<AtomicU8>,
-    /// For each chunk of blocks an upper bound of their categories; lowered by whoever searches in vain.
+    /// For each chunk of blocks an upper bound of their categories; lowered by a search that finds no room.
     chunks: Vec<AtomicU8>,
 }
 

@@ -17,7 +17,7 @@ use base::{CommandId, Tid, Xid};
 /// Bytes before the payload.
 pub(crate) const HEADER_BYTES: usize = 32;
 
-/// What a tuple's flag bits say.
+/// The flag bits of a tuple.
 pub(crate) mod flag {
     /// No index entry points here: it is reached through the older version before it in its page.
     pub(crate) const HEAP_ONLY: u16 = 1;

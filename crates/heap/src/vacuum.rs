@@ -19,7 +19,7 @@ use crate::page::{Item, Page, PageMut};
 use crate::record::{self, Head};
 use crate::tuple::flag;
 
-/// What a step of vacuum did.
+/// The result of one step of vacuum.
 #[derive(Default, Debug)]
 pub struct VacuumStep {
     /// The block to go on with; none at the end.

@@ -1,7 +1,7 @@
 //! Which versions a snapshot sees.
 //!
 //! A version is seen if the snapshot sees the commit of its `xmin` and not that of its `xmax`; of the own
-//! transaction's changes, those by earlier commands count. What is found on the way raises the session's
+//! transaction's changes, those by earlier commands count. Each commit that a check meets raises the session's
 //! `observed` (rule R3).
 
 use base::{Lsn, Xid};
@@ -9,7 +9,7 @@ use clog::{ReadWatch, TransactionStatus, TxnCtx};
 
 use crate::tuple::{Tuple, flag};
 
-/// What a snapshot makes of a version.
+/// The visibility of a version to a snapshot.
 pub(crate) struct Sight {
     pub(crate) visible: bool,
     /// The csn of `xmin`, when it is seen as committed and not yet marked frozen: perhaps it can be now.

@@ -96,7 +96,7 @@ impl Model {
         (0..self.versions.len()).filter(|&index| self.is_visible(runner, &self.versions[index])).collect()
     }
 
-    /// What a unique check by `runner` must find behind an index entry.
+    /// The answer that a unique check by `runner` must find behind an index entry.
     fn liveness(&self, runner: &Runner<'_>, root: Tid) -> &'static str {
         for version in self.versions.iter().filter(|version| version.root == root) {
             let other = |doer: usize| self.doers[doer].top != runner.top;
@@ -352,7 +352,7 @@ fn vacuum(db: &Db, heap: &Heap, model: &mut Model, runners: &[Option<Runner<'_>>
     }
     assert!(live >= model.versions.iter().filter(|version| kept(version)).count() as u64);
     heap.vacuum_free(&dead).unwrap();
-    // What nobody can see any more may be gone: its place may get a new tuple, and the model must not confuse the two.
+    // A version that nobody can see any more may be gone. A new tuple may take its place, and the model must not confuse the two.
     let stays: Vec<bool> = model
         .versions
         .iter()

@@ -53,7 +53,7 @@ fn number(payload: &[u8]) -> u64 {
     u64::from_le_bytes(payload[..8].try_into().unwrap())
 }
 
-/// What index entries would point to: the roots of one row's chains.
+/// The targets that index entries would have: the roots of one row's chains.
 struct Row(Mutex<Vec<Tid>>);
 
 impl Row {
@@ -171,7 +171,7 @@ fn room_that_updates_leave_is_for_the_rows_of_the_page() {
         placed
     };
     assert!(!fill().contains(&0));
-    // What a deleted row leaves is anybody's.
+    // Any insert may use the room that a deleted row leaves.
     let txn = db.begin(1);
     assert!(matches!(heap.delete(&txn.ctx(), second, WaitPolicy::Block, None).unwrap(), Modify::Done { .. }));
     txn.commit();

@@ -1,4 +1,4 @@
-//! What locks cost when nobody is in the way, in nanoseconds, and what row locks take in memory.
+//! Measures the cost of uncontended locks in nanoseconds, and the memory that row locks take.
 //!
 //! ```text
 //! cargo run --release -p cohort-lockmgr --example uncontended -- [ROW_LOCKS]

@@ -48,7 +48,7 @@ pub(crate) struct Constraint {
     pub(crate) after: OwnerId,
 }
 
-/// What a set of constraints leads to.
+/// The result of a search under a set of constraints.
 enum Outcome {
     /// No circle, with these queues.
     Clear(Orders),
@@ -357,7 +357,7 @@ impl Frozen<'_> {
         Some(lines)
     }
 
-    /// Who keeps `owner` waiting: holders, and those ahead of it in its queue.
+    /// Returns the owners that keep `owner` waiting: holders of its target, and waiters ahead of it in its queue.
     pub(crate) fn blockers(&self, owner: OwnerId) -> Vec<OwnerId> {
         let mut blockers: SmallVec<[OwnerId; 8]> =
             Search::new(self, &Orders::default()).edges(owner).iter().map(|edge| edge.blocker).collect();
@@ -396,7 +396,7 @@ pub(crate) fn row_queue(queue: &sync::Arc<crate::queue::RowQueue>) -> Vec<Queued
     behind.into_iter().map(|member| QueuedLock { owner: member.owner, mode: member.mode.tuple_lock_mode() }).collect()
 }
 
-/// What messages and views say that a wait is for.
+/// Returns the target and the mode of a wait, as messages and views show them.
 pub(crate) fn describe(target: &WaitTarget) -> (LockTag, LockMode) {
     match target {
         WaitTarget::Lock { tag, mode } => (*tag, *mode),

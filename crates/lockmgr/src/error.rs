@@ -1,4 +1,4 @@
-//! What a client is told when it doesn't get a lock.
+//! The errors for a client that doesn't get a lock.
 
 use base::{Error, sqlstate};
 

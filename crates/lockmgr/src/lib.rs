@@ -5,12 +5,12 @@
 //! | table | what for | when nobody is in the way |
 //! | --- | --- | --- |
 //! | [lock table](LockManager::lock) | relations, pages, catalog objects, advisory keys, in eight modes | weak relation locks never get there: a word in the owner's slot |
-//! | [row table](LockManager::wait_for_row) | queues of those who wait for a row, and row locks in memory | who updates a free row never gets there: the tuple says who has it |
-//! | [running transactions](LockManager::transaction_started) | whose a transaction is, and who waits for its end | one word written at its start and its end |
+//! | [row table](LockManager::wait_for_row) | queues of the waiters for a row, and row locks in memory | an update of a free row never gets there: the tuple names its holder |
+//! | [running transactions](LockManager::transaction_started) | each transaction's owner, and its waiters | one word written at its start and its end |
 //!
 //! All waits have the same shape: the waiter registers under a latch, lets the latch go, spins a moment, and sleeps by
-//! [`sync::Waiter`], which parks a thread and suspends a coroutine. Whoever grants the wait takes it out of the queue
-//! under the same latch, and wakes it when no latch is held. After `deadlock_timeout` a waiter looks for a deadlock.
+//! [`sync::Waiter`], which parks a thread and suspends a coroutine. The thread that grants the wait takes it out of the queue
+//! under the same latch, and wakes the waiter when it holds no latch. After `deadlock_timeout` a waiter looks for a deadlock.
 //!
 //! The README says what the queues guarantee and why.
 

@@ -18,7 +18,7 @@ pub enum LockDuration {
 /// The conditions of one lock request.
 #[derive(Clone, Copy)]
 pub struct LockOptions<'a> {
-    /// What to do when the lock isn't free.
+    /// The policy when the lock isn't free.
     pub wait: WaitPolicy,
     /// How long the lock is kept.
     pub duration: LockDuration,
@@ -57,7 +57,7 @@ impl<'a> LockOptions<'a> {
     }
 }
 
-/// What came of a lock request.
+/// The result of a lock request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Granted {
     /// The owner holds the lock now.
@@ -68,18 +68,18 @@ pub enum Granted {
     Skipped,
 }
 
-/// A point in an owner's sequence of lock requests: rolling back to it releases what came later.
+/// A point in an owner's sequence of lock requests: rolling back to it releases the locks taken later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct LockMark(pub(crate) u32);
 
 /// Which of an owner's locks to release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// All that lasts until the transaction's end.
+    /// All locks that last until the transaction's end.
     Transaction,
-    /// What was taken after the mark and lasts until the transaction's end.
+    /// All locks that were taken after the mark and last until the transaction's end.
     Subtransaction(LockMark),
-    /// Everything, those kept by the session too.
+    /// All locks, including those kept by the session.
     Session,
     /// The advisory locks kept by the session (`pg_advisory_unlock_all`).
     SessionAdvisory,

@@ -1,4 +1,4 @@
-//! What the lock manager keeps for each owner.
+//! The data that the lock manager keeps for each owner.
 
 use std::time::Instant;
 
@@ -37,12 +37,12 @@ pub(crate) struct OwnerSlot {
     pub(crate) held: Mutex<FxHashMap<(LockTag, LockMode), HeldLock>>,
     /// Row locks in memory.
     pub(crate) rows: Mutex<HeldRows>,
-    /// What it waits for. Set by the owner under the latch of the queue it joins; taken by who grants the wait, under the
+    /// The owner's wait. Set by the owner under the latch of the queue it joins; taken by the thread that grants the wait, under the
     /// same latch.
     wait: Mutex<Option<Wait>>,
     granted: AtomicBool,
     pub(crate) process_id: AtomicI32,
-    /// Its long waits are written to the log.
+    /// Whether the owner's long waits are written to the log.
     pub(crate) logs_waits: AtomicBool,
 }
 
@@ -170,7 +170,7 @@ pub(crate) struct Wait {
     pub(crate) doomed: bool,
 }
 
-/// What an owner waits for.
+/// The target of an owner's wait.
 #[derive(Clone)]
 pub(crate) enum WaitTarget {
     /// An entry of the lock table.

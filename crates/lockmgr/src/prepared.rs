@@ -1,11 +1,11 @@
 //! The locks of prepared transactions.
 //!
-//! A prepared transaction keeps the owner number it ran under, and with it every lock where it is: the session goes on under
-//! another number. What a session holds beyond its transactions goes with the session. What the transaction holds is
-//! written down, so that a restart can give it back.
+//! A prepared transaction keeps the owner number it ran under, so each of its locks stays where it is: the session goes on under
+//! another number. Locks that a session holds beyond its transactions move to the session's new number. The transaction's locks
+//! are written to the log, so that a restart can take them again.
 //!
-//! Row locks in memory are written down by the place of the version they are on, so that version must keep its place for
-//! as long as the lock lasts: [`LockManager::forget_row`] refuses to forget it, and what it is carried to by updates.
+//! A row lock in memory is written down by the place of the version it is on, so that version must keep its place for
+//! as long as the lock lasts. [`LockManager::forget_row`] refuses to forget it, and also the versions to which updates carry the lock.
 
 use base::{Oid, OwnerId, Result, Tid, Xid};
 use smallvec::SmallVec;
@@ -124,8 +124,8 @@ impl LockManager {
         of_session.any(of_transaction)
     }
 
-    /// What the owner's transaction holds, for the record of its PREPARE. From now on the versions that it has locked in
-    /// memory keep their places.
+    /// Returns the locks that the owner's transaction holds, for the record of its PREPARE. From now on the versions that it has
+    /// locked in memory keep their places.
     pub fn prepare(&self, owner: OwnerId) -> PreparedLocks {
         let slot = self.owners.get(owner);
         let mut locks: Vec<(LockTag, LockMode)> =

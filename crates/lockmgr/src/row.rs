@@ -19,12 +19,12 @@ const OVERTAKING_LIMIT: Duration = Duration::from_millis(2);
 /// for ever; here an update comes to its row even where sharers never leave it alone.
 const SHARING_LIMIT: Duration = Duration::from_secs(1);
 
-/// What an attempt to lock a row found.
+/// The result of an attempt to lock a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowLockAttempt {
     /// The owner holds the lock now.
     Acquired,
-    /// The owner held one at least as strong before.
+    /// The owner held a lock at least as strong before.
     AlreadyHeld,
     /// This transaction holds a lock that excludes it: wait for it with [`LockManager::wait_for_row`].
     Conflict(Xid),

@@ -22,7 +22,7 @@ pub(crate) struct RowKey {
     pub(crate) tid: Tid,
 }
 
-/// What is known of one row.
+/// The locks and the queue of one row.
 #[derive(Default)]
 pub(crate) struct RowEntry {
     pub(crate) lockers: SmallVec<[Locker; 1]>,
@@ -116,7 +116,7 @@ impl LatchedPartition<'_> {
     pub(crate) fn tidy(&mut self, key: &RowKey) {
         if self.entries.get(key).is_some_and(RowEntry::is_unused) {
             self.entries.remove(key);
-            // What ten million row locks took is given back when they are gone.
+            // The memory of ten million row locks is given back when the locks are gone.
             if self.entries.is_empty() && self.entries.capacity() > 1 << 16 {
                 self.entries.shrink_to_fit();
             }

@@ -21,7 +21,7 @@ pub(crate) struct LockTable {
     partitions: Box<[CachePadded<ExclusiveLatch<Entries>>]>,
 }
 
-/// One target: who holds it, and who waits, in order.
+/// One target: its holders, and its waiters in order.
 #[derive(Default)]
 pub(crate) struct LockEntry {
     pub(crate) holders: SmallVec<[Holder; 2]>,
@@ -31,7 +31,7 @@ pub(crate) struct LockEntry {
     granted: ModeSet,
 }
 
-/// What one owner holds.
+/// The locks that one owner holds on the target.
 #[derive(Clone, Copy)]
 pub(crate) struct Holder {
     pub(crate) owner: OwnerId,
@@ -41,7 +41,7 @@ pub(crate) struct Holder {
     pub(crate) transferred: ModeSet,
 }
 
-/// One who waits.
+/// An owner that waits in the queue.
 #[derive(Clone, Copy)]
 pub(crate) struct QueuedLock {
     pub(crate) owner: OwnerId,
@@ -97,13 +97,13 @@ impl FrozenLockTable<'_> {
     }
 }
 
-/// Who may be put where in a queue.
+/// The place in a queue that a request gets.
 pub(crate) enum Admission {
-    /// Nobody stands in the way.
+    /// No holder and no waiter conflicts with the request.
     Free,
-    /// To wait, before the member at this position.
+    /// The request must wait, before the member at this position.
     Wait(usize),
-    /// Neither it nor this waiter could ever go first: each holds what the other one wants.
+    /// Neither the requester nor this waiter could ever go first: each holds a lock that the other one waits for.
     Deadlock(QueuedLock),
 }
 

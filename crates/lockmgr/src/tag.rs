@@ -1,4 +1,4 @@
-//! What can be locked.
+//! The targets of locks.
 
 use std::fmt;
 

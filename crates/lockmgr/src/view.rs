@@ -1,4 +1,4 @@
-//! What `pg_locks` and `pg_blocking_pids` show.
+//! The content of `pg_locks` and `pg_blocking_pids`.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,17 @@ use crate::{LockManager, LockMode, LockTag};
 /// One row of `pg_locks`.
 #[derive(Clone, Debug)]
 pub struct LockView {
-    /// What is locked.
+    /// The target of the lock.
     pub tag: LockTag,
-    /// Who holds it or waits for it.
+    /// The owner that holds the lock or waits for it.
     pub owner: OwnerId,
-    /// In which mode.
+    /// The mode of the lock.
     pub mode: LockMode,
-    /// Whether it is held; otherwise it is waited for.
+    /// Whether the lock is held. If not, the owner waits for it.
     pub granted: bool,
-    /// Whether it was taken without the shared lock table.
+    /// Whether the lock was taken without the shared lock table.
     pub fast_path: bool,
-    /// Since when it has been waited for.
+    /// The time at which the wait for the lock began.
     pub waiting_since: Option<Instant>,
 }
 
@@ -63,7 +63,7 @@ impl LockManager {
         views
     }
 
-    /// Who keeps this owner waiting: holders, and those ahead of it in its queue.
+    /// Returns the owners that keep this owner waiting: holders of its target, and waiters ahead of it in its queue.
     pub fn blocking_owners(&self, owner: OwnerId) -> Vec<OwnerId> {
         if !self.is_waiting(owner) {
             return Vec::new();
@@ -71,13 +71,13 @@ impl LockManager {
         self.freeze().blockers(owner)
     }
 
-    /// What the owner waits for.
+    /// Returns the target and the mode that the owner waits for.
     pub fn waiting_for(&self, owner: OwnerId) -> Option<(LockTag, LockMode)> {
         let target = self.owners.get(owner).with_wait(|wait| wait.target.clone())?;
         Some(describe(&target))
     }
 
-    /// Who waits, for what and since when, by owner.
+    /// Returns all waits by owner: the target, the mode and the time at which the wait began.
     pub fn waits(&self) -> FxHashMap<OwnerId, (LockTag, LockMode, Instant)> {
         let waiting = self.owners.iter().filter_map(|(owner, slot)| {
             let (target, since) = slot.with_wait(|wait| (wait.target.clone(), wait.since))?;

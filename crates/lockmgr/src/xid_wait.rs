@@ -15,11 +15,11 @@ const PARTITIONS: usize = if cfg!(shuttle) { 2 } else { 64 };
 
 pub(crate) type Waiters = FxHashMap<Xid, SmallVec<[OwnerId; 2]>>;
 
-/// Who waits for which transaction, in partitions.
+/// The waiters for each transaction, in partitions.
 ///
-/// A waiter counts itself in its partition and then asks whether the transaction still runs; who ends a transaction first
-/// takes it out of the running ones and then reads the count. Both are sequentially consistent, so that either the waiter
-/// sees the end or the other one sees the waiter: an end that nobody waits for costs one load.
+/// A waiter counts itself in its partition and then asks whether the transaction still runs. The session that ends a transaction
+/// first takes it out of the running transactions and then reads the count. Both are sequentially consistent, so either the waiter
+/// sees the end or the ending session sees the waiter. An end that nobody waits for costs one load.
 pub(crate) struct XidWaits {
     partitions: Box<[CachePadded<Partition>]>,
 }

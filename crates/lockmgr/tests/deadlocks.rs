@@ -23,7 +23,7 @@ fn session(locks: &Arc<LockManager>, number: u32, deadlock_timeout_ms: u64) -> S
     session
 }
 
-/// What a victim does: lets go of everything.
+/// Acts as a victim does: releases all locks and ends the transaction.
 fn roll_back(session: &Session, id: u64) {
     session.locks.unlock_all(session.owner, Scope::Transaction);
     session.locks.transaction_ended(xid(id));
@@ -111,8 +111,8 @@ fn a_circle_through_rows_relations_and_advisory_locks_is_described_as_postgresql
 // invariants: row 22
 #[test]
 fn a_circle_that_closes_again_behind_its_victim_is_found() {
-    // 0 has changed the row and waits for 2, which queues for the row behind 1. Whoever is the victim, if it is 1, then 2
-    // waits for 0 itself; and that both have looked before does not matter.
+    // Session 0 has changed the row and waits for 2, which queues for the row behind 1. If the victim is 1, then 2 waits for
+    // 0 itself, which closes a circle again. The detector must find it although both sessions have looked before.
     let locks = manager();
     let (zero, one, two) = (session(&locks, 0, 600_000), session(&locks, 1, 250), session(&locks, 2, 20));
     (0..3).for_each(|number| locks.transaction_started(xid(100 + number), owner(number as u32)));

@@ -68,7 +68,7 @@ fn a_strong_locker_waits_for_fast_path_holders() {
         let skipped =
             locks.lock(newcomer.owner, TABLE, LockMode::AccessShare, &newcomer.options().policy(WaitPolicy::Skip));
         assert_eq!(skipped.unwrap(), Granted::Skipped);
-        // Who holds the lock already isn't kept waiting behind one who waits for it.
+        // An owner that holds the lock already doesn't queue behind a session that waits for it.
         let again = locks.lock(weak[0].owner, TABLE, LockMode::RowShare, &weak[0].options()).unwrap();
         assert_eq!(again, Granted::Acquired);
         for session in &weak {

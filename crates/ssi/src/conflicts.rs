@@ -1,13 +1,13 @@
-//! Who depends on whom, and who must not commit.
+//! The dependencies between transactions, and the choice of transactions that must not commit.
 //!
 //! Snapshot isolation lets a transaction *R* read a version that a concurrent *W* replaces: R must come before W in any
 //! serial order, whichever commits first. Such an rw-conflict is noted as an edge R -> W. Every execution that is not
-//! serializable has two in a row, T0 -> *pivot* -> Tout, in which Tout was the first of the three to commit (T0 and Tout may be
-//! the same); and if T0 only reads, then Tout had committed before T0 took its snapshot. Where that comes about, one of them
-//! is sacrificed: the pivot if possible, since its retry finds Tout finished and can't fail on the same two edges.
+//! serializable has two such edges in a row, T0 -> *pivot* -> Tout. Tout was the first of the three to commit (T0 and Tout may be
+//! the same). If T0 only reads, then Tout had committed before T0 took its snapshot. When such a structure arises, one of the
+//! three is sacrificed: the pivot if possible, since its retry finds Tout finished and can't fail on the same two edges.
 //!
-//! Edges are kept only between transactions in progress. Of an edge to or from a finished one, two numbers of the other end
-//! tell all that is ever asked: the first commit among those it has an edge to, and the last among those with an edge to it.
+//! Edges are kept only between transactions in progress. An edge whose other end has finished is reduced to two numbers of the end
+//! in progress: the first commit among the transactions it has an edge to, and the last among those with an edge to it.
 //!
 //! ```text
 //!   pivot P:   first_out  = earliest commit among   P -> Tout    (committed)
@@ -38,18 +38,18 @@ pub(crate) struct Structure {
     pub(crate) out_commit: Option<Lsn>,
 }
 
-/// What a new transaction got.
+/// The result of beginning a transaction.
 pub(crate) enum Begun {
-    /// Nothing can go wrong: it needn't be watched.
+    /// The transaction can be part of no dangerous structure, so it needn't be watched.
     Safe,
     Watched(XactId, Arc<Signals>),
 }
 
-/// What came of ending, or of others' ending.
+/// The consequences of the end of one or more transactions.
 #[derive(Default)]
 pub(crate) struct Ended {
     pub(crate) obsolete: Obsolete,
-    /// Waiters for a safe snapshot whose question is answered.
+    /// Waiters for a safe snapshot for whom it is known now whether their snapshot is safe.
     pub(crate) wakers: SmallVec<[sync::Waker; 2]>,
     pub(crate) became_safe: u32,
     pub(crate) became_unsafe: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Ended {
     pub(crate) summary_is_obsolete: bool,
 }
 
-/// Who is known, and the edges between them. The records come first: see there.
+/// The known transactions, and the edges between them. The records come first in memory, for the reason that [`Records`] gives.
 #[repr(C)]
 pub(crate) struct Conflicts {
     pub(crate) records: Records,
@@ -489,7 +489,7 @@ impl Conflicts {
         self.records.forget(id, Leavings::default(), &mut Obsolete::new());
     }
 
-    /// Whoever waits for the answer whether this snapshot is safe is to be woken by it. False: it is known.
+    /// Registers `waker`: it is called when it is known whether the snapshot of `id` is safe. Returns false if that is known already.
     pub(crate) fn wait_for_safety(&mut self, id: XactId, waker: sync::Waker) -> bool {
         match self.records.get_mut(id) {
             Some(record) if !record.signals.has(SAFE | UNSAFE) => {
@@ -500,7 +500,7 @@ impl Conflicts {
         }
     }
 
-    /// For whom a waiter for a safe snapshot waits.
+    /// Returns the owners of the transactions that a waiter for a safe snapshot waits for.
     pub(crate) fn blockers_of_safety(&self, owner: OwnerId) -> Vec<OwnerId> {
         let waiting = self
             .records

@@ -1,9 +1,10 @@
 //! Serializable snapshot isolation.
 //!
-//! A serializable transaction reads from a snapshot like any other, and nobody waits for it. What it reads is noted as
-//! predicate locks; where another's write touches them, or it meets a version that its snapshot doesn't show, the two have an
-//! rw-conflict; and where two such conflicts in a row could be part of a cycle, one transaction is sacrificed with 40001.
-//! [`Ssi`] is what all share, [`SerializableTransaction`] one transaction. The crate's README has the chapter.
+//! A serializable transaction reads from a snapshot like any other, and nobody waits for it. Its reads are noted as
+//! predicate locks. If another transaction's write touches such a lock, or the reader meets a version that its snapshot doesn't
+//! show, the two transactions have an rw-conflict. If two such conflicts in a row could be part of a cycle, one transaction is
+//! sacrificed with 40001. [`Ssi`] is the state that all of them share, [`SerializableTransaction`] is one transaction. The
+//! crate's README has the chapter.
 //!
 //! ```text
 //!   reader                                      writer

@@ -1,6 +1,6 @@
-//! Who has read what: locks that nobody ever waits for.
+//! Predicate locks, which record the reads of each transaction. Nobody ever waits for them.
 //!
-//! A reader notes what it reads before it reads it, or while the page is latched; a writer writes first and looks here
+//! A reader notes each read before it reads, or while the page is latched; a writer writes first and looks here
 //! afterwards. So of the two at least one meets the other: the writer finds the reader's lock, or the reader finds the
 //! writer's version. A writer looks from the finest lock to the coarsest, and a reader that exchanges fine locks for a coarse
 //! one takes that first.
@@ -82,7 +82,7 @@ struct RangeLock {
     range: KeyRange,
 }
 
-/// What a writer found: transactions that have read what it wrote.
+/// The transactions that a writer found to have read the data that it wrote.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) ids: SmallVec<[XactId; 8]>,
@@ -147,7 +147,7 @@ impl LockTable {
         &self.ranges[index.0 as usize % RANGE_PARTITIONS]
     }
 
-    /// Before a lock can be looked for.
+    /// Counts a lock, before the lock can be found.
     fn count_in(&self, bucket: &Bucket, target: Target) {
         bucket.count.fetch_add(1, Relaxed);
         match target.place() {
@@ -157,7 +157,7 @@ impl LockTable {
         }
     }
 
-    /// After it has gone. Who sees that sees the coarser lock that took its place.
+    /// Takes a lock off the counts, after it was removed. A thread that sees the lower count sees the coarser lock that replaced it, too.
     fn count_out(&self, bucket: &Bucket, target: Target) {
         bucket.count.fetch_sub(1, Release);
         match target.place() {
@@ -270,7 +270,7 @@ impl LockTable {
         }
     }
 
-    /// Who but `but` has read the tuple, or its page, or its relation.
+    /// Finds the transactions other than `but` that have read the tuple, or its page, or its relation.
     #[inline]
     pub(crate) fn readers_of_tuple(&self, tuple: Target, but: XactId, found: &mut Found) {
         self.look(tuple, but, found);
@@ -282,7 +282,7 @@ impl LockTable {
         self.readers_of_relation(tuple.file, but, found);
     }
 
-    /// Who but `but` has read the whole relation.
+    /// Finds the transactions other than `but` that have read the whole relation.
     #[inline]
     pub(crate) fn readers_of_relation(&self, file: FileNumber, but: XactId, found: &mut Found) {
         if self.coarse.relations.load(Relaxed) > 0 {
@@ -290,7 +290,7 @@ impl LockTable {
         }
     }
 
-    /// Who but `but` has looked for the key in the index.
+    /// Finds the transactions other than `but` that have looked for the key in the index.
     #[inline]
     pub(crate) fn readers_of_key(&self, index: FileNumber, key: &[u8], but: XactId, found: &mut Found) {
         self.look(Target::key(index, key), but, found);
@@ -302,7 +302,7 @@ impl LockTable {
         self.readers_of_relation(index, but, found);
     }
 
-    /// Who but `but` has read anything of the file. Looks at every lock there is.
+    /// Finds the transactions other than `but` that have read any part of the file. Looks at every lock.
     pub(crate) fn readers_of_anything(&self, file: FileNumber, but: XactId, found: &mut Found) {
         for bucket in &self.buckets {
             let locks = bucket.locks.lock();

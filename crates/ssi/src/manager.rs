@@ -1,4 +1,4 @@
-//! What all serializable transactions of a database share.
+//! The state that all serializable transactions of a database share.
 
 use base::{Error, FileNumber, Lsn, OwnerId, Result, Tid, Xid};
 use sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -42,15 +42,15 @@ impl Default for SsiOptions {
 pub struct PredicateLock {
     /// The heap or index.
     pub file: FileNumber,
-    /// What of it.
+    /// The locked part of the file.
     pub place: PredicatePlace,
-    /// Whose it is; none for what is remembered of finished transactions in summary.
+    /// The owner of its transaction; none for a lock in the summary of finished transactions.
     pub owner: Option<OwnerId>,
     /// Whether its transaction has finished.
     pub finished: bool,
 }
 
-/// What of a heap or an index is locked.
+/// The locked part of a heap or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredicatePlace {
     /// All of it.
@@ -119,7 +119,7 @@ impl Ssi {
         })
     }
 
-    /// The turns of those who try again.
+    /// The turns of sessions that try again.
     pub fn retries(&self) -> &Arc<Retries> {
         &self.retries
     }
@@ -242,7 +242,7 @@ impl Ssi {
         result
     }
 
-    /// `me` has written what those who were found have read.
+    /// `me` has written data that the found transactions have read.
     pub(crate) fn conflict_in(&self, me: XactId, found: &Found) -> Result<(), Reason> {
         if found.is_empty() {
             return Ok(());
@@ -343,7 +343,7 @@ impl Ssi {
         self.locks.has_more_than(self.lock_limit.load(Relaxed))
     }
 
-    /// Merges the oldest finished transactions into the summary. What stands for them is there before they go.
+    /// Merges the oldest finished transactions into the summary. The summary holds their locks before they are removed.
     #[cold]
     fn summarise(&self) {
         let Some(_one_at_a_time) = self.summarising.try_lock() else { return };
@@ -385,11 +385,11 @@ impl Ssi {
         self.conflicts.lock().wait_for_safety(id, waker)
     }
 
-    /// A relation's rows get a new file, or an index of it goes: who has read anything of `files` has read all of `heap` from
-    /// now on. To be called under a lock that keeps everybody else away from the relation.
+    /// A relation's rows get a new file, or one of its indexes is dropped: a transaction that has read any part of `files` counts as a
+    /// reader of all of `heap` from now on. To be called under a lock that keeps all other transactions away from the relation.
     pub fn relation_rewritten(&self, files: &[FileNumber], heap: FileNumber) {
         self.sweep();
-        // Asked of those who may hold locks: a count of locks that others change meanwhile may be too low for a moment.
+        // This asks for transactions that may hold locks. A count of locks that others change meanwhile may be too low for a moment.
         if self.conflicts.lock().nobody_is_known() {
             return;
         }
@@ -452,7 +452,7 @@ impl Ssi {
         locks
     }
 
-    /// What has happened so far, and what is there now.
+    /// Returns the counts of past events, and of the locks and transactions known now.
     pub fn statistics(&self) -> Statistics {
         self.sweep();
         let (active, finished, conflicts, begun) = {

@@ -3,7 +3,7 @@
 use base::{Error, Xid, sqlstate};
 use sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What a 40001 gives as its reason.
+/// The reason that a 40001 gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It wrote what somebody had read, and had read itself what a committed transaction wrote.
@@ -107,7 +107,7 @@ impl Counters {
     }
 }
 
-/// What `cohort_stat_ssi` shows.
+/// The content of `cohort_stat_ssi`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Transactions sacrificed, by reason ([`Reason::NAMES`]).
@@ -130,7 +130,7 @@ pub struct Statistics {
     pub summarised: u64,
     /// Transactions in progress.
     pub active: u64,
-    /// Finished ones that some in progress still overlaps.
+    /// Finished transactions that some transaction in progress still overlaps.
     pub finished: u64,
     /// Sessions that wait for their turn to try again.
     pub retries_waiting: u64,

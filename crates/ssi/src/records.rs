@@ -41,7 +41,7 @@ impl XactId {
     }
 }
 
-/// What a transaction and the others tell each other without a latch.
+/// Flags that a transaction and other threads exchange without a latch.
 #[derive(Default)]
 pub(crate) struct Signals {
     raised: AtomicU32,
@@ -109,7 +109,7 @@ pub(crate) enum State {
     Committed(Lsn),
 }
 
-/// What a transaction leaves behind when it ends.
+/// The locks and xids that a transaction leaves behind when it ends.
 #[derive(Default)]
 pub(crate) struct Leavings {
     pub(crate) targets: SmallVec<[Target; 2]>,
@@ -181,12 +181,12 @@ struct Place {
     signals: Arc<Signals>,
 }
 
-/// What a thread has for itself.
+/// The part of the records that one thread keeps for itself.
 #[derive(Default)]
 struct Local {
-    /// Places that are free, which it has looked at last.
+    /// Free places that this thread was the last to use.
     free: Vec<u32>,
-    /// Committed, in the order of their commits.
+    /// Committed transactions, in the order of their commits.
     finished: VecDeque<(Lsn, XactId)>,
 }
 
@@ -196,10 +196,10 @@ const FINISHED_SLACK: usize = 64;
 /// Obsolete transactions: nobody in progress overlaps them, so that their locks and xids can go.
 pub(crate) type Obsolete = SmallVec<[(XactId, Leavings); 2]>;
 
-/// The records. What every transaction changes comes first, on a line.
+/// The records. The fields that every transaction changes come first, on one cache line.
 #[repr(C)]
 pub(crate) struct Records {
-    /// In progress and watched, by snapshot.
+    /// Transactions in progress that are watched, by snapshot.
     active: VecDeque<(Lsn, XactId)>,
     /// The latest commit.
     last_finished: Lsn,

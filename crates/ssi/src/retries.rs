@@ -1,13 +1,13 @@
-//! Turns for those who try again.
+//! Turns for sessions that try again.
 //!
-//! A thousand clients that change the same hundred rows, and try again at once when they fail, leave each other no chance: a
-//! transaction that has waited for a row finds it changed, and one that reads many rows always meets somebody who has just
-//! written one of them. So of the transactions whose session has failed with 40001 and not committed since, only so many
-//! run at a time; the others wait before they take a snapshot, when they hold nothing yet, and come in the order in which
-//! they failed. Who hasn't failed never waits, and with few clients nobody does.
+//! A thousand clients that change the same hundred rows, and try again at once when they fail, leave each other no chance. A
+//! transaction that has waited for a row finds it changed. A transaction that reads many rows always meets a row that another
+//! has just written. So of the transactions whose session has failed with 40001 and not committed since, only a limited number
+//! run at a time. The others wait before they take a snapshot, when they hold nothing yet, and are admitted in the order in which
+//! they failed. A session that hasn't failed never waits, and with few clients nobody waits.
 //!
-//! A turn is a promise to nobody. Whoever has waited for long goes on without one: those who have theirs may wait for a lock that
-//! this session holds, or idle.
+//! A turn is not guaranteed. A session that has waited for long goes on without one: the sessions that have a turn may wait for a
+//! lock that this session holds, or be idle.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -15,19 +15,19 @@ use std::time::{Duration, Instant};
 use base::Result;
 use sync::{Arc, Interrupt, Mutex, Waiter, Waker, Woken};
 
-/// How many of those who try again run at a time: so many that the processors have something to do while some wait for a row,
-/// and no more, as each is in the way of the others.
+/// The number of retries that run at a time. It is high enough that the processors have work while some retries wait for a row,
+/// and no higher, as each retry is in the way of the others.
 const TURNS_PER_PROCESSOR: usize = 4;
 const TURNS_MIN: usize = 8;
 
-/// Who tries again, and who waits for it.
+/// The turns in use, and the queue of sessions that wait for a turn.
 pub struct Retries {
     /// A leaf.
     state: Mutex<State>,
 }
 
 struct State {
-    /// Nobody waits while there are any.
+    /// Free turns. No session waits while this is above zero.
     free: usize,
     waiting: VecDeque<(u64, Waker)>,
     next_number: u64,
@@ -37,7 +37,7 @@ struct State {
 #[must_use]
 pub struct RetryTurn(Arc<Retries>);
 
-/// A place in the queue. Dropped, it is left, and a turn that has come just now is handed on.
+/// A place in the queue. When it is dropped, the session leaves the queue, and a turn that has come just now is handed on.
 struct Queued<'a> {
     retries: &'a Arc<Retries>,
     number: u64,
@@ -54,7 +54,7 @@ impl Retries {
         Arc::new(Retries { state: Mutex::new(State { free: count, waiting: VecDeque::new(), next_number: 0 }) })
     }
 
-    /// Waits for a turn, but not longer than `patience`: none then. To be called when nothing is held.
+    /// Waits for a turn, but not longer than `patience`, after which it returns none. The caller must hold nothing.
     ///
     /// # Errors
     /// 57014 and its kin when the session is interrupted.

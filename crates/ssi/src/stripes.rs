@@ -1,4 +1,4 @@
-//! What threads needn't share: a cache line that two processors write goes to and fro between them.
+//! Data that threads keep apart: a cache line that two processors write moves to and fro between them.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use sync::CachePadded;
 use sync::atomic::AtomicIsize;
 use sync::atomic::Ordering::Relaxed;
 
-/// Threads are told apart as far as this.
+/// The number of stripes: threads are distributed over so many.
 pub(crate) const STRIPES: usize = 8;
 
 /// A stripe's count goes to the total when it is as far from zero.
@@ -43,12 +43,12 @@ impl StripedCount {
         }
     }
 
-    /// Less than 256 off.
+    /// Returns the count, less than 256 off.
     pub(crate) fn roughly(&self) -> usize {
         usize::try_from(self.total.load(Relaxed)).unwrap_or(0)
     }
 
-    /// What it is while nobody changes it.
+    /// Returns the exact count, if nobody changes it meanwhile.
     pub(crate) fn exactly(&self) -> usize {
         let stripes: isize = self.stripes.iter().map(|stripe| stripe.load(Relaxed)).sum();
         usize::try_from(self.total.load(Relaxed) + stripes).unwrap_or(0)

@@ -1,7 +1,7 @@
-//! What is still known of finished transactions when there are too many to know each.
+//! The summary of finished transactions, for when there are too many to keep a record of each.
 //!
-//! Their locks become locks of nobody in particular, coarser and coarser, with the latest commit among them; of what they
-//! wrote, their xids are kept as a compressed set, and the commits that some of them had a conflict to.
+//! Their locks become locks without a holder, coarser and coarser, with the latest commit among the merged transactions. Their
+//! writes are kept as a compressed set of xids, together with the commits that some of them had a conflict to.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ struct Remembered {
     whole: bool,
 }
 
-/// What is to be done to the lock table for one lock that is merged.
+/// The changes to the lock table for one lock that is merged.
 pub(crate) struct Merge {
     pub(crate) add: Target,
     pub(crate) remove: Vec<Target>,

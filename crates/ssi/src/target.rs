@@ -1,4 +1,4 @@
-//! What a predicate lock is on.
+//! The target of a predicate lock.
 
 use std::hash::{Hash, Hasher};
 
@@ -14,7 +14,7 @@ pub(crate) struct Target {
     place: u64,
 }
 
-/// What a [`Target`] names in its file.
+/// The part of the file that a [`Target`] names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     Relation,

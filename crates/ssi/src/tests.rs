@@ -381,7 +381,8 @@ fn with_hardly_any_memory_conflicts_are_still_found_and_nothing_fails_for_want_o
     assert_eq!(others_sacrificed, 0, "none of them is a pivot");
     let statistics = world.ssi.statistics();
     assert!(statistics.summarised > 1900, "{statistics:?}");
-    // What the old one read was overwritten by a transaction long since merged; now it writes what another of them has read.
+    // A row that the old transaction read was overwritten by a transaction long since merged. Now the old transaction writes a row
+    // that another merged transaction has read.
     assert!(seven.is_some());
     assert_eq!(reason(old.writes(101)), "identification as a pivot, during write.");
     drop(old);

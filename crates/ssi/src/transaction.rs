@@ -153,7 +153,7 @@ impl SerializableTransaction {
         self.ssi.note_xid(xid, self.id);
     }
 
-    /// What was found while reading.
+    /// Checks whether the transaction may go on after a read.
     ///
     /// # Errors
     /// 40001 if the transaction must not commit.
@@ -347,8 +347,8 @@ impl SerializableTransaction {
         self.ssi.prepare(self.id, horizon).map_err(|reason| self.fail(reason))
     }
 
-    /// What a prepared transaction has read, for its record: whether it was declared read-only (u8), then a file and a place (u64
-    /// each) for every lock. Ranges of an index are written as the whole index. Empty if nothing it read matters any more.
+    /// Returns the reads of a prepared transaction, for its record: whether it was declared read-only (u8), then a file and a place
+    /// (u64 each) for every lock. Ranges of an index are written as the whole index. Empty if its reads don't matter any more.
     pub fn prepared_state(&self) -> Vec<u8> {
         if !self.is_watched() {
             return Vec::new();

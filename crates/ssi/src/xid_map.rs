@@ -50,11 +50,11 @@ impl XidMap {
         &self.places[line * PER_LINE + word]
     }
 
-    /// Before anything is written with the xid.
+    /// Enters the xid. Must be called before anything is written with it.
     pub(crate) fn insert(&self, xid: Xid, id: XactId) {
         let place = self.place(xid);
         if place.xid.compare_exchange(FREE, BEING_TAKEN, Acquire, Relaxed).is_ok() {
-            // Who sees it sees that the place was taken, too.
+            // A thread that sees the id sees that the place was taken, too.
             place.id.store(id.to_bits(), Release);
             place.xid.store(xid.0, Release);
         } else {

@@ -94,17 +94,17 @@ impl Default for StackPool {
     }
 }
 
-/// What [`Coroutine::resume`] came back with.
+/// The result of [`Coroutine::resume`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// It ran to its end.
+    /// The coroutine ran to its end.
     Finished(T),
-    /// It waits; its owner resumes it when its token comes, or at the deadline.
+    /// The coroutine waits. Its owner resumes it when its token comes, or at the deadline.
     Suspended {
         /// When to resume it if no token came before.
         deadline: Option<Instant>,
     },
-    /// It could go on, but its time slice is over: its owner resumes it after the others that are ready. No token comes.
+    /// The coroutine could go on, but its time slice is over: its owner resumes it after the others that are ready. No token comes.
     /// This happens only on a thread that has [`TimeSlices`](crate::TimeSlices).
     Yielded,
 }
@@ -129,13 +129,13 @@ pub struct Coroutine<T: 'static> {
     not_send: PhantomData<*const T>,
 }
 
-/// What code inside a coroutine needs to know of it.
+/// The facts about a coroutine that code inside it needs.
 struct Context {
     queue: Arc<ReadyQueue>,
     token: u64,
     /// Null before it first runs.
     yielder: Cell<*const Yielder<(), Pause>>,
-    /// What [`with_interrupt`] has set in it, or null.
+    /// The interrupt that [`with_interrupt`] has set in the coroutine, or null.
     interrupt: Cell<*const Interrupt>,
     /// The lowest address of the stack that it runs on: its own, or a further one.
     stack_limit: Cell<usize>,
@@ -306,7 +306,7 @@ pub fn current_id() -> usize {
 
 #[cfg(not(shuttle))]
 thread_local! {
-    /// What [`with_interrupt`] has set outside of coroutines, or null.
+    /// The interrupt that [`with_interrupt`] has set outside of coroutines, or null.
     static INTERRUPT: Cell<*const Interrupt> = const { Cell::new(ptr::null()) };
 }
 #[cfg(shuttle)]
@@ -367,7 +367,7 @@ pub(crate) fn check_interrupt() -> base::Result<()> {
     with_interrupt_in_force(|interrupt| interrupt.map_or(Ok(()), Interrupt::check))
 }
 
-/// What a thread's large stack may grow to: address space, of which the system gives memory for what is used.
+/// The maximum size of a thread's large stack. It is address space: the system gives memory only for the part that is used.
 const LARGE_STACK_BYTES: usize = 256 << 20;
 
 thread_local! {
@@ -501,9 +501,9 @@ pub fn on_further_stack<R>(f: impl FnOnce() -> R) -> io::Result<R> {
     Ok(corosensei::on_stack(further, f))
 }
 
-/// A page that can't be touched lies at a coroutine's stack's end; a system may have pages this large.
+/// The size of the page that can't be touched at the end of a coroutine's stack; a system may have pages this large.
 const GUARD_BYTES: usize = 64 << 10;
-/// What a plain thread is assumed to have left when it first asks: Rust's threads have 2 MiB, main threads mostly 8.
+/// The stack that a plain thread is assumed to have left when it first asks: Rust's threads have 2 MiB, main threads mostly 8.
 const THREAD_BUDGET_BYTES: usize = 1 << 20;
 
 /// How much stack the caller may still use, about: recursion checks it to fail with 54001 instead of a crash.

@@ -48,7 +48,7 @@ impl InterruptKind {
         1 << self as u8
     }
 
-    /// What the client is told.
+    /// Returns the error that the client gets.
     #[cold]
     pub fn error(self) -> Error {
         match self {

@@ -8,13 +8,13 @@
 //! ```
 //!
 //! Taking a free latch is one compare-and-swap, giving it back one subtraction; PARKED, seen by
-//! either, leads to the slow path. Who finds the latch taken spins a little (how long, the class
-//! learns), then sets PARKED and sleeps (see [`crate::parking`]).
+//! either, leads to the slow path. A thread that finds the latch taken spins a little (the class learns
+//! how long), then sets PARKED and sleeps (see [`crate::parking`]).
 //!
 //! | rule | what it is for |
 //! | --- | --- |
-//! | A release that leaves the latch free, and sees PARKED, unparks: the first sleeper, or all shared ones if that is one | no sleeper is forgotten: one sleeps only while the latch is held or an unparked thread is about to try |
-//! | An unparked thread competes again; who comes by may overtake it | a busy latch is not handed to a thread that is not yet running |
+//! | A release that leaves the latch free, and sees PARKED, unparks: the first sleeper, or all shared sleepers if the first is shared | no sleeper is forgotten: a thread sleeps only while the latch is held or an unparked thread is about to try |
+//! | An unparked thread competes again; others may overtake it | a busy latch is not handed to a thread that is not yet running |
 //! | A shared taker that has not slept waits behind sleepers as long as the latch is held shared | readers that come and go cannot keep an exclusive taker out for ever |
 //!
 //! The last rule makes taking a latch shared twice in one thread a deadlock; the ranks forbid it.

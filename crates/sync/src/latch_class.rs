@@ -1,4 +1,4 @@
-//! What kind of latch a latch is: its name, its rank, and how often latches of the kind were taken.
+//! Classes of latches: the name and the rank of a class, and how often its latches were taken.
 //!
 //! Counting must not cost what it measures: a shared counter would bounce between processors even
 //! where the latches don't. Each class has [`SHARDS`] rows of counters, each on a cache line of its
@@ -38,11 +38,11 @@ pub struct LatchClass {
     /// How long spinning has been worth while lately.
     spin_rounds: AtomicU32,
     shards: [Shard; SHARDS],
-    /// What the shards held at the last reset: they are never written by anybody but their threads.
+    /// The sums of the shards at the last reset. A reset can't clear the shards, as only their own threads write them.
     reset_at: [AtomicU64; Count::KINDS],
 }
 
-/// What is counted.
+/// The events that are counted.
 #[derive(Clone, Copy)]
 pub(crate) enum Count {
     Shared,
@@ -199,9 +199,9 @@ impl Drop for ShardHold {
     fn drop(&mut self) {
         let shard = self.0.get();
         if shard < SHARED_SHARD {
-            // What other destructors of this thread still count goes to the shared row.
+            // Counts that other destructors of this thread still make go to the shared row.
             SHARD.set(SHARED_SHARD);
-            // Release: the next owner goes on from this one's counts.
+            // Release: the row's next owner goes on from this thread's counts.
             TAKEN.fetch_and(!(1 << shard), Ordering::Release);
         }
     }

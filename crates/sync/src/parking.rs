@@ -3,15 +3,15 @@
 //! A real one costs a latch no memory: the queues are `parking_lot_core`'s, found by address. A
 //! modelled one carries its queue, so that a model sees every step.
 //!
-//! The protocol is the futex's. Who wants to sleep says so in the word that it waits on, then parks
-//! with a check of the word; the check runs under the queue's lock. Who changes the word such that
-//! somebody may go on looks whether anybody said to sleep, and unparks under the same lock. So a
-//! sleeper either sees the change, or is in the queue when the change's maker looks.
+//! The protocol is the futex's. A thread that wants to sleep says so in the word that it waits on, then
+//! parks with a check of the word; the check runs under the queue's lock. A thread that changes the word
+//! such that a sleeper may go on looks whether the word says that a thread sleeps, and unparks under the
+//! same lock. So a sleeper either sees the change, or is in the queue when the changing thread looks.
 #![cfg_attr(not(any(shuttle, loom)), allow(unsafe_code))]
 
 use std::time::Instant;
 
-/// What kind of sleeper: unparking treats the two differently.
+/// The kind of a sleeper: unparking treats the two kinds differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sleeper {
     /// Goes on together with others of its kind.

@@ -15,7 +15,7 @@
 //!                     wake
 //! ```
 //!
-//! Only the waiter goes from IDLE to WAITING. Whoever leads out of WAITING notifies, so a coroutine's
+//! Only the waiter goes from IDLE to WAITING. The side that ends WAITING notifies, so a coroutine's
 //! token is queued at most once per suspension. A resumption for another reason finds WAITING still
 //! there, and the waiter looks around and suspends again.
 
@@ -62,7 +62,7 @@ pub struct Waiter {
     not_send: PhantomData<*const ()>,
 }
 
-/// What wakes a [`Waiter`], once and from any thread. It may be left behind: waking a wait that is over does nothing.
+/// Wakes a [`Waiter`], once and from any thread. A waker may outlive the wait: waking a wait that is over does nothing.
 #[derive(Clone)]
 pub struct Waker {
     cell: Arc<WaitCell>,
@@ -74,7 +74,7 @@ struct WaitCell {
     who: Who,
 }
 
-/// Who waits.
+/// The kind of the waiter: a thread or a coroutine.
 enum Who {
     Thread,
     Coroutine { queue: Arc<ReadyQueue>, token: u64 },
@@ -92,13 +92,13 @@ impl Waiter {
         Waiter { cell: Arc::new(cell), not_send: PhantomData }
     }
 
-    /// What wakes it.
+    /// Returns a waker for this wait.
     pub fn waker(&self) -> Waker {
         Waker { cell: self.cell.clone() }
     }
 
     /// Waits until woken, `deadline` or an interrupt; returns at once if woken before. Of several reasons, being woken
-    /// comes first. A wait that ended otherwise can be taken up again.
+    /// comes first. A wait that ended for another reason can be taken up again.
     ///
     /// # Panics
     /// In debug builds, if the caller holds a latch.
@@ -219,7 +219,7 @@ impl Waker {
     }
 }
 
-/// What a future needs to be awaited by a thread or coroutine that waits.
+/// Lets a thread or coroutine await a future: the future wakes its [`Waiter`].
 impl From<Waker> for std::task::Waker {
     fn from(waker: Waker) -> std::task::Waker {
         std::task::Waker::from(waker.cell)

@@ -1,8 +1,8 @@
-//! What a session waits for, for those who look at it from outside.
+//! Reports of the events that a session waits for, for views and other sessions.
 //!
-//! Most waits say what they are for by what they wait in: a lock's queue, a client's socket. Some happen deep in the engine,
-//! where nobody knows the session. For those, whoever knows it has the waits of its thread or coroutine reported
-//! ([`WaitReport::reporting`]), and the wait says what it is ([`WaitEvent::waiting`]).
+//! The cause of most waits is known from the place where they wait: a lock's queue, a client's socket. Some waits happen deep in
+//! the engine, where the session is not known. For those, the code that knows the session has the waits of its thread or
+//! coroutine reported ([`WaitReport::reporting`]), and the wait names its event ([`WaitEvent::waiting`]).
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -42,12 +42,12 @@ impl WaitEvent {
     }
 }
 
-/// What one session waits for.
+/// The event that one session waits for.
 #[derive(Default)]
 pub struct WaitReport(AtomicU8);
 
 impl WaitReport {
-    /// What it waits for at the moment.
+    /// Returns the event that the session waits for at the moment.
     pub fn event(&self) -> Option<WaitEvent> {
         (self.0.load(Ordering::Relaxed) == WaitEvent::XactGroupUpdate as u8).then_some(WaitEvent::XactGroupUpdate)
     }
@@ -94,7 +94,7 @@ fn with_current<R>(f: impl FnOnce(Option<&Arc<WaitReport>>) -> R) -> R {
     result
 }
 
-/// What a coroutine has set is set aside while it is suspended: others run on its thread meanwhile.
+/// Removes and returns the thread's report. A coroutine's report is kept so while it is suspended: others run on its thread meanwhile.
 pub(crate) fn set_aside() -> Option<Arc<WaitReport>> {
     CURRENT.take()
 }

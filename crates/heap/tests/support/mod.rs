@@ -18,9 +18,9 @@ pub const OWNERS: u32 = 256;
 const COMMIT: u8 = 1;
 const ABORT: u8 = 2;
 
-/// Which snapshots are in use, and what may be removed for them.
+/// The snapshots in use, and the removal floor that they allow.
 pub struct Snapshots {
-    /// What a new snapshot sees.
+    /// The horizon of a new snapshot.
     pub horizon: AtomicU64,
     floor: AtomicU64,
     in_use: Mutex<Vec<u64>>,
@@ -55,7 +55,7 @@ impl Snapshots {
     }
 }
 
-/// What a control file would say.
+/// The fields that a control file would hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
     pub redo: Lsn,

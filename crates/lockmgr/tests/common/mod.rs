@@ -1,4 +1,4 @@
-//! What the tests of locks share.
+//! Helpers that the tests of locks share.
 #![allow(dead_code)]
 
 use std::time::{Duration, Instant};
