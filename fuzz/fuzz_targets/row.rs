@@ -1,4 +1,4 @@
-//! A row of a table, whatever its columns are.
+//! A row of a table with any columns.
 #![no_main]
 
 use schema::row::{PhysicalType, RowView};

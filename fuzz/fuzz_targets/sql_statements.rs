@@ -47,7 +47,7 @@ create function stamp() returns trigger language plpgsql as $$ begin new.ts := n
 create trigger stamped before insert or update on u for each row execute function stamp();
 analyze;";
 
-/// What the watch over statements looks at: who runs one and since when.
+/// The running statement, for the watch over statements: its instance, the session's pid and secret, and when it began.
 static RUNNING: Mutex<Option<(Arc<Instance>, i32, i32, Instant)>> = Mutex::new(None);
 static WATCH: LazyLock<()> = LazyLock::new(|| {
     std::thread::spawn(|| {

@@ -1,5 +1,5 @@
-//! One cell of the comparison: an engine, a workload, so and so many clients, in a database of its own. What is found in it afterwards,
-//! and again when it was closed and opened, must be what was acknowledged.
+//! One cell of the comparison: an engine, a workload and a number of clients, in a database of its own. After the run, and again after
+//! the database was closed and opened, its content must be that of the acknowledged commits.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -23,7 +23,7 @@ pub struct Cell {
     pub engine: Engine,
 }
 
-/// What one round of a cell gave.
+/// The result of one round of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     pub commits_per_second: f64,

@@ -21,7 +21,7 @@ const WARMING_UP: u8 = 0;
 const MEASURING: u8 = 1;
 const OVER: u8 = 2;
 
-/// What is to be run.
+/// The parameters of a run.
 #[derive(Clone, Copy)]
 pub struct Run {
     pub workload: Workload,
@@ -36,13 +36,13 @@ pub struct Run {
     pub pause: Duration,
 }
 
-/// What came of it.
+/// The result of a run.
 pub struct Measured {
-    /// Commits in all, before, while and after it was measured: what must be found in the database.
+    /// All commits before, during and after the measurement: the number that must be found in the database.
     pub acknowledged: u64,
-    /// Commits while it was measured.
+    /// Commits during the measurement.
     pub commits: u64,
-    /// Attempts that failed with a conflict while it was measured.
+    /// Attempts that failed with a conflict during the measurement.
     pub retries: u64,
     pub seconds: f64,
     /// From a transaction's first attempt until it was durable.
@@ -56,7 +56,7 @@ struct Count {
     latency_us: Histogram<u64>,
 }
 
-/// What one client does next, and what it has done.
+/// The state of one client: its next transaction and its counts.
 struct Work {
     number: u64,
     run: Run,

@@ -2,7 +2,8 @@
 //!
 //! Each *cell* of the comparison ([`cell`]) is an engine, a workload and a number of clients ([`clients`]), in a database of its own on the
 //! same disk. Within a round the engines alternate; medians of the rounds are reported ([`report`]). Before that the engines' syncs are
-//! counted ([`syncs`]): who does not sync is no peer. What engines are asked for is in [`peer`], how each does it in [`engines`].
+//! counted ([`syncs`]): an engine that does not sync is no peer. [`peer`] has the interface of an engine, [`engines`] the
+//! implementations.
 
 mod cell;
 mod clients;
@@ -74,7 +75,7 @@ fn compare(bench: &Bench) -> Result<()> {
         for &cell in &cells {
             bar.set_message(format!("{} {:?} {} {:?}", cell.engine.name(), cell.workload, cell.clients, cell.kind));
             let measured = cell::measure(cell, bench.run(cell, round), &bench.dir, &interrupted);
-            // What was cut short says nothing.
+            // A measurement that was cut short is worthless.
             if interrupted.load(Ordering::Relaxed) {
                 break 'rounds;
             }

@@ -43,7 +43,7 @@ pub enum Command {
         #[arg(long, default_value = "report")]
         out: PathBuf,
     },
-    /// What `syncs` traces: a number of commits by one client, between two marks
+    /// Makes a number of commits by one client, between two marks: `syncs` traces them
     #[command(hide = true)]
     Commits {
         #[arg(long, value_enum)]
@@ -84,7 +84,7 @@ pub struct Bench {
     /// Microseconds that a client waits after a conflict before it tries again; tasks wait whole milliseconds
     #[arg(long, default_value_t = 0)]
     pub pause_us: u64,
-    /// What the choice of rows begins with
+    /// The seed of the random choice of rows
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Where databases are made, and removed again; not on a file system in memory
@@ -102,7 +102,7 @@ impl Bench {
     /// Refuses what can't be measured.
     ///
     /// # Errors
-    /// What is wrong.
+    /// Options that are out of range, or that leave nothing to measure.
     pub fn check(&self) -> Result<()> {
         ensure!(self.rounds > 0, "--rounds must be at least 1");
         ensure!(self.rows > 0, "--rows must be at least 1");

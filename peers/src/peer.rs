@@ -1,4 +1,4 @@
-//! What every engine is asked to do, and what it says of itself.
+//! The interface of an engine: the work that it is asked to do, and the facts that it states about itself.
 
 use std::future::Future;
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::pin::Pin;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-/// What the rows that are inserted carry besides their key.
+/// The text that inserted rows have besides their key.
 pub const TEXT: &str = "sixteen letters.";
 
-/// What clients do, one transaction after the other.
+/// The kind of transactions that clients run, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
@@ -31,7 +31,7 @@ impl Workload {
     }
 }
 
-/// Who the clients are.
+/// The kind of clients.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clients {
@@ -57,15 +57,15 @@ pub enum Outcome {
     Conflict,
 }
 
-/// What an engine says of itself in this use.
+/// The facts that an engine states about itself in this use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     pub version: String,
     pub licence: String,
-    /// What is set otherwise than by default, and the defaults that matter.
+    /// Settings that differ from their default, and the defaults that matter.
     pub settings: String,
     pub isolation: String,
-    /// What makes a commit durable.
+    /// The call that makes a commit durable.
     pub durability: String,
 }
 

@@ -1,4 +1,4 @@
-//! What was measured, as JSON, as Markdown, and on the terminal.
+//! The results, as JSON, as Markdown, and on the terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub struct Failure {
     pub error: String,
 }
 
-/// What is known of an engine.
+/// The facts and the counted syncs of an engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
     pub engine: Engine,
@@ -159,7 +159,7 @@ impl Report {
             self.machine.in_words()
         );
         out += &self.tables(presets::ASCII_MARKDOWN, "### ");
-        out += "### What was compared\n\n";
+        out += "### Engines compared\n\n";
         let mut table = Table::new();
         table.load_preset(presets::ASCII_MARKDOWN);
         table.set_header([

@@ -21,7 +21,7 @@ const END: &str = "commits-end-here";
 /// Commits that are traced.
 const COMMITS: u64 = 100;
 
-/// What was seen of an engine.
+/// The syncs that were traced of an engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Syncs {
     pub commits: u64,
@@ -94,7 +94,7 @@ fn calls_in(trace: &str, data: &str) -> Result<BTreeMap<String, u64>> {
     Ok(calls)
 }
 
-/// What is traced.
+/// Commits as one client, between two marks. This is run under strace.
 pub fn commit(engine: Engine, commits: u64, directory: &Path) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
     let opening = Opening { directory, workload: Workload::Insert, clients: 1, runtime: runtime.handle() };

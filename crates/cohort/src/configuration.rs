@@ -1,8 +1,8 @@
 //! `cohort.conf`: settings in the syntax of `postgresql.conf`.
 //!
-//! A line is `name = value`, the equals sign may be left out, values are words or stand in single quotes
-//! (doubled or after a backslash inside), `#` begins a comment, and the last of several lines for one
-//! setting counts. What ALTER SYSTEM keeps lies beside it in `cohort.auto.conf`, and goes before it.
+//! A line is `name = value`; the equals sign may be left out. Values are words or stand in single quotes. Inside the
+//! quotes, a single quote is doubled or follows a backslash. `#` begins a comment. The last of several lines for one
+//! setting counts. Settings of ALTER SYSTEM are kept beside this file in `cohort.auto.conf`, and override it.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -13,7 +13,7 @@ use base::settings::{ServerSettings, Source};
 use base::{Error, Result, sqlstate};
 use sql::session::KeptSetting;
 
-/// What a new data folder's file says.
+/// The content of the file in a new data folder.
 pub const TEMPLATE: &str = "\
 # Settings of this Cohort database, in the syntax of postgresql.conf.
 # What is commented out shows the default. Reload with SIGHUP or SELECT pg_reload_conf().
@@ -69,11 +69,10 @@ fn kept_path(directory: &Path) -> PathBuf {
     directory.join("cohort.auto.conf")
 }
 
-/// What ALTER SYSTEM does: the file is written anew, and takes the old one's place when it is durable. There must be one at a
-/// time.
+/// Carries out ALTER SYSTEM: writes a new file, which replaces the old one when it is durable. Only one call may run at a time.
 ///
 /// # Errors
-/// F0000 if what was kept before can't be read; 58030, 53100 when the new file can't be written.
+/// F0000 if the old file can't be read; 58030, 53100 when the new file can't be written.
 pub fn keep(directory: &Path, setting: KeptSetting<'_>) -> Result<()> {
     let path = kept_path(directory);
     let mut entries = match setting {

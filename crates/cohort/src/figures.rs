@@ -1,7 +1,7 @@
-//! What the server has counted, and what it does, at one moment: the one source of the metrics and of the dashboard.
+//! The server's counters and its present state at one moment: the only source of the metrics and of the dashboard.
 //!
-//! Counters are those of the engine since it was opened, whatever sessions have set back for their views. To read them all costs
-//! a look at each session and at each slot of the running set: two milliseconds with nine thousand sessions.
+//! The engine counts from when it was opened. Sessions can reset the statistics of their views, which does not change these counters.
+//! Reading them all visits each session and each slot of the running set: two milliseconds with nine thousand sessions.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -11,19 +11,19 @@ use sql::session::{Activity, Instance, SessionWait};
 use sql::types::datetime::clock_micros;
 use sync::LatchCounters;
 
-/// What sessions do, in the order in which views of it are drawn.
+/// The states of sessions, in the order in which charts show them.
 pub(crate) const ACTIVITIES: [Activity; 4] =
     [Activity::Active, Activity::Idle, Activity::IdleInTransaction, Activity::IdleInFailedTransaction];
 
 /// See the module.
 pub(crate) struct Figures {
-    /// When they were read.
+    /// The moment at which the figures were read.
     pub at: Instant,
-    /// What was counted below SQL.
+    /// The counters below SQL.
     pub statistics: Statistics,
-    /// How many sessions do what.
+    /// The number of sessions in each state.
     pub sessions: [(Activity, u64); 4],
-    /// How many sessions wait for what.
+    /// The number of sessions for each kind of wait.
     pub waits: BTreeMap<SessionWait, u64>,
     /// Time limits of statements and transactions that are running, at most two for each session.
     pub time_limits: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Figures {
     pub clog_groups: (u64, u64),
     /// The commit log's cache.
     pub commit_log: PagedStoreStatistics,
-    /// By the latch's name.
+    /// The counters of each class of latches, by its name.
     pub latches: Vec<(&'static str, LatchCounters)>,
     /// Transactions sacrificed to serializability, by reason.
     pub serialization_failures: Vec<(&'static str, u64)>,
@@ -49,7 +49,7 @@ pub(crate) struct Figures {
     pub serializable: Serializable,
 }
 
-/// What serializable transactions do and did.
+/// Counts of serializable transactions, past and in progress.
 pub(crate) struct Serializable {
     pub begun: u64,
     pub conflicts: u64,

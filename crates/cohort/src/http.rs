@@ -27,23 +27,23 @@ use vfs::descriptors::connections_of_monitor;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that has not taken the answer by then is disconnected as well.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(20);
-/// What a request's head may have.
+/// The largest head of a request, in bytes.
 const HEAD_LIMIT_BYTES: usize = 16 << 10;
 
-/// What a server is for.
+/// The purpose of a server.
 pub(crate) struct Purpose {
-    /// The setting that says where it listens.
+    /// The setting with the address to listen on.
     pub setting: &'static str,
-    /// What it serves.
+    /// The name of the thing that it serves.
     pub what: &'static str,
-    /// An address such as one would give.
+    /// An example of an address.
     pub example: &'static str,
 }
 
 /// Answers requests.
 pub(crate) type Answer = dyn Fn(&Request<Incoming>) -> Response<String> + Send + Sync;
 
-/// What is done regularly on the server's thread.
+/// Work that the server's thread does regularly.
 pub(crate) struct Chore {
     pub every: Duration,
     pub run: Box<dyn FnMut() + Send>,

@@ -1,4 +1,4 @@
-//! Who is let in: passwords, rules about hosts, encryption. The clients are the `postgres` crate and psql.
+//! Authentication: passwords, rules about hosts, encryption. The clients are the `postgres` crate and psql.
 
 mod common;
 
@@ -97,7 +97,7 @@ fn who_comes_from_elsewhere_proves_that_it_knows_its_password() {
     );
     drop(only);
 
-    // What is kept is no password, and another one counts from the next connection on.
+    // The server keeps a SCRAM verifier and not the password. A changed password counts from the next connection on.
     let kept: String = admin.query_one("select rolpassword from pg_authid where rolname = 'ann'", &[]).unwrap().get(0);
     assert!(kept.starts_with("SCRAM-SHA-256$4096:"), "{kept}");
     admin.batch_execute(&format!("alter role bob password '{kept}'; alter role ann password null")).unwrap();

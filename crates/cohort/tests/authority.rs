@@ -17,15 +17,16 @@ use common::reference::{Reference, server_binaries};
 use common::wire::Session;
 use postgres::{Client, NoTls, SimpleQueryMessage};
 
-/// The roles of the sessions that ask: the owner of everything, a member of the owner, a member that does not inherit, one who has been granted
-/// everything, one who has been granted nothing, one with CREATEROLE, one with ADMIN OPTION, one with predefined roles, a superuser,
-/// a superuser that was dropped meanwhile, one that was renamed, and one that is a superuser no longer.
+/// The roles of the sessions that send the statements. The first three are the owner of everything, a member of the owner, and a member
+/// that does not inherit. Then follow a role with all grants, a role without grants, a role with CREATEROLE, a role with ADMIN OPTION,
+/// and a role with predefined roles. The last four are superusers: one stays a superuser, and [`MEANWHILE`] drops one, renames one, and
+/// takes the attribute from one.
 const ROLES: [&str; 12] = [
     "owner", "member", "heir", "grantee", "stranger", "creator", "admin", "watcher", "super", "gone", "renamed",
     "lowered",
 ];
 
-/// Changes of roles while these are connected.
+/// Changes of roles while sessions of these roles are connected.
 const MEANWHILE: &str = "drop role gone; alter role renamed rename to other; alter role lowered nosuperuser";
 
 /// Differences that stay: the row's beginning, the role ("" for all), and why.

@@ -1,5 +1,5 @@
-//! What a client may send that nobody should: statements nested beyond all bounds, too many columns, wrong parameters, values
-//! that no memory holds. The answer is an error with PostgreSQL's code, or the result; never the end of the server.
+//! Bad input from clients: statements nested beyond all bounds, too many columns, wrong parameters, values too large for the memory.
+//! The answer is an error with PostgreSQL's code, or the result. The server never ends.
 // invariants: row 26
 
 mod common;
@@ -13,7 +13,7 @@ use postgres::types::Type;
 /// How deep statements are nested here.
 const DEPTHS: [usize; 6] = [100, 250, 500, 1000, 3000, 10_000];
 
-/// What a server says of a statement: the code of its error, or "ok".
+/// The outcome of a statement: the code of its error, or "ok".
 fn outcome(session: &mut Session, statement: &str) -> String {
     let answer = session.simple(statement);
     let shown = &statement[..statement.len().min(60)];
@@ -120,7 +120,7 @@ fn statements_nested_however_deep_work_or_are_refused() {
                 assert!(expected.contains(&found.as_str()), "{found} for {depth} times {}", &statement[..60]);
             }
         }
-        // What the grammar takes is too deep for who reads the tree.
+        // The grammar accepts a sum of this length, but its tree is too deep for the code that walks it.
         let sum = format!("select 1{}", "+1".repeat(10_000));
         assert_eq!(outcome(session, &sum), "54001");
     });

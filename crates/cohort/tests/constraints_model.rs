@@ -2,12 +2,13 @@
 //!
 //! A script makes domains, composite types, a few tables, constraints of all kinds, triggers and views. Then it changes rows, in
 //! transactions with savepoints, and constraints, triggers and types with them. After each statement both servers must agree on the
-//! answer (tag, rows, notices, errors with SQLSTATE, message and detail), on how the session rests, and on what is in the tables. Whenever
-//! the session is idle each declared constraint is looked at by a query for rows that violate it, which the test makes of what it remembers
-//! of the script, and not of what a catalog says: there must be none, unless the script has switched triggers off, which see to foreign keys.
+//! answer (tag, rows, notices, errors with SQLSTATE, message and detail), on the session's transaction status, and on the tables' rows.
+//! Whenever the session is idle, a query for each declared constraint looks for rows that violate it. The test makes this query from its
+//! own record of the script, not from a catalog. The query must find no row, unless the script has switched off triggers, which enforce
+//! foreign keys.
 //!
-//! `COHORT_CONSTRAINTS=10000` has so many scripts, `COHORT_CONSTRAINTS_FROM=123` begins with the one of that number, which is the seed of
-//! its random choices. One that differs is made as short as it can be, and printed.
+//! `COHORT_CONSTRAINTS=10000` sets the number of scripts, `COHORT_CONSTRAINTS_FROM=123` the number of the first script. A script's number
+//! is the seed of its random choices. A script on which the servers differ is made as short as possible, and printed.
 
 #[path = "constraints_model/changes.rs"]
 mod changes;
@@ -159,8 +160,9 @@ fn forgiven(answer: &str) -> String {
     others.chain(rows).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Whether both servers have met an error, and which one of several is a matter of what is looked at first: the columns that an UPDATE
-/// reads or those that it sets, the rows of a COPY or the texts of the next ones, a record's field or what it is to be.
+/// Whether both servers have met an error, and only the order of checks decides which one of several errors is reported. The order is
+/// open between the columns that an UPDATE reads and those that it sets, between the rows of a COPY and the texts of the next rows, and
+/// between a record's field and the value that it gets.
 fn is_same_failure(step: &Step, expected: &str, found: &str) -> bool {
     let is_missing = |answer: &str| answer.contains(" 42703: column ") || answer.contains(" 42703 column ");
     let has_no_field = expected.contains("has no field") && is_error(found);

@@ -1,11 +1,11 @@
-//! Random conversations, legal and illegal, with Cohort and with a real PostgreSQL 15: what they answer must agree.
+//! Random conversations, legal and illegal, with Cohort and with a real PostgreSQL 15: their answers must agree.
 //!
-//! A conversation is a list of messages of the client. They are sent one at a time to both servers, and after each the answers
-//! are compared: types of messages, descriptions of rows and parameters, rows, tags, errors with severity, code, message and
-//! position, parameter statuses, whether the connection was closed, and that nothing arrives where PostgreSQL is silent.
+//! A conversation is a list of messages of the client. They are sent one at a time to both servers, and the answers are compared after
+//! each message. Compared are types of messages, descriptions of rows and parameters, rows, tags, errors with severity, code, message and
+//! position, parameter statuses, and whether the connection was closed. Where PostgreSQL sends nothing, Cohort must send nothing.
 //!
-//! `COHORT_CONVERSATIONS=10000` has so many conversations, `COHORT_CONVERSATIONS_FROM=123` begins with the one of that number, which is
-//! the seed of its random choices. One that differs is made as short as it can be, and printed.
+//! `COHORT_CONVERSATIONS=10000` sets the number of conversations, `COHORT_CONVERSATIONS_FROM=123` the number of the first conversation. A
+//! conversation's number is the seed of its random choices. One on which the servers differ is made as short as possible, and printed.
 
 mod common;
 

@@ -190,7 +190,7 @@ subjects! {
     types,
 }
 
-/// What a client sees of one statement, rows and counts and errors.
+/// The outcome of one statement as its client sees it: rows, counts and errors.
 fn outcome(client: &mut Client, statement: &str) -> String {
     let mut seen = String::new();
     match client.simple_query(statement) {
@@ -218,7 +218,7 @@ fn outcome(client: &mut Client, statement: &str) -> String {
     seen
 }
 
-/// What three sessions do with each other's snapshots: the session, and its statement, in which `{id}` stands for the snapshot
+/// Steps of three sessions with each other's snapshots: the session, and its statement, in which `{id}` stands for the snapshot
 /// that was exported last.
 const SNAPSHOT_STEPS: &[(usize, &str)] = &[
     (0, "create table shared (id int primary key, v int)"),
@@ -296,7 +296,7 @@ const SNAPSHOT_STEPS: &[(usize, &str)] = &[
     (0, "select count(*) from shared"),
 ];
 
-/// What the clients see of the steps.
+/// The outcomes of the steps as the clients see them.
 fn snapshot_outcomes(mut clients: Vec<Client>) -> Vec<String> {
     let mut id = String::new();
     let steps = SNAPSHOT_STEPS.iter().map(|(session, step)| {
@@ -473,7 +473,7 @@ fn a_domain_is_asked_about_a_null_that_is_bound() {
     server.stop();
 }
 
-/// What psql prints when it runs `script`, its complaints among it.
+/// The output of psql when it runs `script`, error messages included.
 fn psql(connection: &str, script: &Path) -> String {
     let output = Command::new("psql")
         .args(["-X", "-a", "-f", script.file_name().unwrap().to_str().unwrap(), connection])
@@ -488,7 +488,7 @@ fn psql(connection: &str, script: &Path) -> String {
 /// Beginnings of lines for which Tab is pressed; what else there is on either server does not show in them.
 const BEGINNINGS: &str = include_str!("completion.txt");
 
-/// What there is to be completed to.
+/// Statements that make the objects to complete to.
 const COMPLETED: &[&str] = &[
     "create table t (id int primary key, name text constraint named check (name <> ''), other_column int)",
     "create table t_more (a int, b int, constraint refers foreign key (a) references t)",
@@ -569,7 +569,7 @@ fn psql_describes_a_schema_as_it_does_for_postgresql() {
     server.stop();
 }
 
-/// What shows that a dump was restored whole.
+/// Statements whose outcomes show that a dump was restored completely.
 const DUMPED: &[&str] = &[
     "select * from app.author order by id",
     "select * from app.book order by id",

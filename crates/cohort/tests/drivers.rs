@@ -22,7 +22,7 @@ fn source(name: &str) -> String {
     format!("{}/tests/drivers/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What a command says, if it can be run and succeeds within three minutes; otherwise why not.
+/// The output of a command, if it can be run and succeeds within three minutes; otherwise the reason for its failure.
 fn say(command: &[&str], folder: Option<&Path>) -> Result<String, String> {
     let mut limited = Command::new("timeout");
     limited.arg("180").args(command).current_dir(folder.unwrap_or(Path::new(".")));

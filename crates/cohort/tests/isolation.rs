@@ -1,14 +1,14 @@
-//! PostgreSQL's `isolationtester` runs our own specs on Cohort and on a real PostgreSQL 15: what it prints must be the same.
+//! PostgreSQL's `isolationtester` runs our own specs on Cohort and on a real PostgreSQL 15: its output must be the same.
 //!
 //! Each `.spec` of `tests/isolation` (locks, snapshots, anomalies below serializable) and of `tests/isolation/serializable` runs in
-//! an empty schema on either server, in the same run. Permutations that are let to differ are listed in
-//! `tests/isolation/allowed.md`, each with its reason: only those where PostgreSQL gives up a transaction with 40001 and Cohort
-//! commits, as a serial order explains it. One that is listed and doesn't differ any more fails the test, as any other
-//! difference does.
+//! an empty schema on either server, in the same run. Permutations that may differ are listed in `tests/isolation/allowed.md`,
+//! each with its reason. They are only those where PostgreSQL rolls back a transaction with 40001 and Cohort commits it, because
+//! a serial order explains the result. A listed permutation that does not differ any more fails the test, as any other difference
+//! does.
 //!
-//! What only the load of the machine may have made different (which of two waits ended first, whose look for deadlocks came
-//! first) is looked at again, alone: it must be the same once in [`LOOKS_MAX`] looks. Specs with deferrable transactions run
-//! alone from the start.
+//! Some differences may come only from the load of the machine: which of two waits ended first, or which session looked for
+//! deadlocks first. A spec with only such differences runs again, without other specs beside it. The outputs must be the same in one of
+//! [`LOOKS_MAX`] runs. Specs with deferrable transactions run alone from the start.
 //!
 //! `COHORT_ISOLATION_SPECS=deadlock,advisory` runs only the specs whose names contain one of these words.
 
@@ -45,7 +45,7 @@ fn isolation_tester() -> Option<PathBuf> {
     found
 }
 
-/// What isolationtester prints for a spec, in an empty schema of the server at `url`.
+/// The output of isolationtester for a spec, in an empty schema of the server at `url`.
 fn printed(tester: &Path, url: &str, spec: &str, schema: &str) -> String {
     let mut control = Client::connect(url, NoTls).unwrap();
     control.batch_execute(&format!("create schema {schema}")).unwrap();
@@ -123,7 +123,7 @@ fn may_be_of_timing(expected: &str, found: &str) -> bool {
         || (expected.contains(CANCELED) && !found.contains(CANCELED))
 }
 
-/// What became of specs.
+/// The results of specs.
 #[derive(Default)]
 struct Tally {
     run: usize,

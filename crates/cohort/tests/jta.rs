@@ -84,8 +84,8 @@ impl Stage {
         Program { process, input, lines, committed: Vec::new(), log }
     }
 
-    /// What the two databases say must agree: the same transfers with all of the acknowledged ones, nothing prepared, no money
-    /// made or lost.
+    /// Checks that the two databases agree: they have the same transfers, all acknowledged ones among them, no prepared transaction is
+    /// left, and no money was made or lost.
     fn assert_agreement(&self, acknowledged: &[i64]) {
         let [first, second] = self.addresses.each_ref().map(Address::transfers);
         let mirrored: BTreeMap<i64, i64> = second.iter().map(|(number, amount)| (*number, -amount)).collect();
@@ -133,7 +133,7 @@ impl Program {
         self.input.write_all(b"\n").unwrap();
     }
 
-    /// SIGKILL. What it had committed.
+    /// Ends the program by SIGKILL; returns the transfers that it said to have committed.
     fn kill(mut self) -> Vec<i64> {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -143,7 +143,7 @@ impl Program {
         std::mem::take(&mut self.committed)
     }
 
-    /// Waits for its end. What it had committed.
+    /// Waits for the program's end; returns the transfers that it said to have committed.
     fn finish(mut self) -> Vec<i64> {
         self.wait_for("done");
         assert!(self.process.wait().unwrap().success());

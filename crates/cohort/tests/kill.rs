@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 
 const CLIENTS: usize = 8;
 
-/// What one client was told: pairs it inserted, and whether the last one's fate is unknown.
+/// The answers that one client got: the pairs whose commit was acknowledged, and the pair whose outcome is unknown, if any.
 struct Ledger {
     acknowledged: Vec<i64>,
     unknown: Option<i64>,

@@ -48,7 +48,7 @@ fn metrics_are_the_figures_of_the_views() {
     for _ in 0..30 {
         client.execute("insert into t values (2)", &[]).unwrap();
     }
-    // What is set back for the views goes on here.
+    // A reset of the views' statistics does not reset the metrics.
     let resets = "select pg_stat_reset_shared('wal'), pg_stat_reset_slru(null), cohort_stat_reset_latches()";
     client.batch_execute(resets).unwrap();
     let mut other = server.connect();
@@ -127,7 +127,7 @@ fn commits_are_counted_and_timed_alike_in_views_and_metrics() {
     let server = Server::start(folder.path(), &[&format!("metrics_listen=127.0.0.1:{port}"), "autovacuum=off"]);
     let mut client = server.connect();
     client.batch_execute("create table t (id int)").unwrap();
-    // Who retires a commit counts its time, after it was replied to.
+    // A commit's latency is counted when the commit is retired, which happens after the reply to its client.
     let timed = "cohort_commit_latency_seconds_count";
     let before = wait_for_samples(port, |samples| samples[timed] >= 1.0);
     client.batch_execute("select pg_stat_reset_shared('wal')").unwrap();

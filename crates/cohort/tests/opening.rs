@@ -19,7 +19,7 @@ fn serve(folder: &Path, settings: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// What it says when it is refused.
+/// The server's message when it refuses the folder.
 fn refusal(folder: &Path, settings: &[&str]) -> String {
     let output = serve(folder, settings);
     let said = String::from_utf8(output.stderr).unwrap();

@@ -1,11 +1,11 @@
 //! Random statements on Cohort and on a real PostgreSQL 15: columns with their types, rows and SQLSTATEs must agree.
 //!
 //! A case is a random schema with rows (`random_statements/schema.rs`) and some random statements on it
-//! (`random_statements/generator.rs`), through the simple protocol or, with parameters, the extended one. Rows are compared as sets
-//! that count, in their order where the statement orders them by all columns. After a change the tables are compared, too.
-//! Nothing that depends on the order of evaluation is made, so no difference is forgiven but two: a statement that takes either server
-//! longer than a time limit is passed over, and a column's modifier may be missing if PostgreSQL, too, doesn't know it of the prepared
-//! statement.
+//! (`random_statements/generator.rs`), through the simple protocol or, with parameters, the extended one. Rows are compared as
+//! multisets, or in their order where the statement orders them by all columns. After a change the tables are compared, too.
+//! No statement depends on the order of evaluation, so only two differences are forgiven. A statement that takes either server longer
+//! than a time limit is passed over. A column's type modifier may be missing if PostgreSQL's description of the prepared statement
+//! lacks it, too.
 //!
 //! A difference is printed in its smallest form: the choices that made the statement, and then those that made the schema, are taken out
 //! and made simpler for as long as the servers differ (`random_statements/choices.rs`).

@@ -227,7 +227,7 @@ fn errors_limits_and_cancellations_leave_nothing_running() {
     client.batch_execute(HELPED).unwrap();
     let error = client.batch_execute("SELECT count(*) FROM wide WHERE 10 / (id - 70000) > 0").unwrap_err();
     assert_eq!(error.code(), Some(&SqlState::DIVISION_BY_ZERO));
-    // What comes after the rows that are wanted is not looked at.
+    // An error in a row after the last one that LIMIT returns is not reported.
     let query = "SELECT id FROM wide WHERE 10 / (id - 99990) < 5 LIMIT 3";
     assert_eq!(rows_of(&mut client, query), "1|\n2|\n3|\n");
     let query = "SELECT id FROM wide WHERE id > 90000 AND 10 / (id - 90050) < 5 LIMIT 3";

@@ -151,7 +151,7 @@ fn sessions_start_with_what_is_kept_for_their_role_and_database() {
     assert_eq!(client.query_one(name, &[]).unwrap().get::<_, String>(0), "of all");
     client.batch_execute("set work_mem = '9MB'; reset work_mem").unwrap();
     assert_eq!(setting(&mut client, "work_mem"), "5MB", "RESET returns to what the session began with");
-    // What can't be set any more turns nobody away.
+    // A kept setting that can no longer be applied does not prevent a login.
     client.batch_execute("revoke part from plain").unwrap();
     assert_eq!(show("plain", none, "role"), "none");
     client.batch_execute("alter role plain reset role; alter role plain in database postgres reset all").unwrap();

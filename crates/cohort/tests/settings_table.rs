@@ -125,7 +125,7 @@ fn the_settings_that_postgresql_hides_are_hidden() {
     }
 }
 
-/// What a server says to a statement: the SQLSTATE and the message of its error.
+/// The answer of a server to a statement: the SQLSTATE and the message of its error, or "done".
 fn said(client: &mut Client, statement: &str) -> String {
     match client.simple_query(statement) {
         Ok(_) => "done".to_owned(),

@@ -37,7 +37,7 @@ const QUERIES: &[&str] = &[
     "SELECT count(*), sum(id) FROM (SELECT id FROM big WHERE id % 2 = 0 EXCEPT SELECT k FROM big) q",
     "SELECT count(*), sum(v) FROM (SELECT id % 100003 AS v FROM big INTERSECT ALL SELECT k FROM big) q",
     "SELECT count(*), sum(v) FROM (SELECT id % 100003 AS v FROM big EXCEPT ALL SELECT k FROM big) q",
-    // What DISTINCT and ORDER BY within aggregates keep, of all rows and of groups.
+    // Values that aggregates keep for DISTINCT and ORDER BY, of all rows and of groups.
     "SELECT count(DISTINCT t), count(DISTINCT k), sum(DISTINCT k) FROM big",
     "SELECT md5(string_agg(t, ',' ORDER BY t DESC, id)), md5(string_agg(DISTINCT t, ',')) FROM big",
     "SELECT sum(n), md5(string_agg(s, ',' ORDER BY g)) FROM (SELECT id % 5 AS g, count(DISTINCT t) AS n, md5(array_agg(t ORDER BY k, id)::text) AS s FROM big GROUP BY 1) q",

@@ -56,7 +56,7 @@ fn ending(talk: &mut Talk) -> (String, String) {
     (kinds, fields.join(" "))
 }
 
-/// What the table holds when the data folder is served again.
+/// The words in the table after the data folder is served again.
 fn words_after_restart(folder: &std::path::Path) -> String {
     let server = Server::start(folder, &["max_prepared_transactions=2"]);
     let words = server.psql("select string_agg(word, ' ' order by id) from t");

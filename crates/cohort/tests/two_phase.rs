@@ -25,24 +25,24 @@ use common::wire::Session;
 /// Differences that stay: script, the line's beginning, and why.
 const ALLOWED: &[(&str, &str, &str)] = &[];
 
-/// What a client sees, but for the reason that a serialization failure gives: which of several is found first is no promise.
+/// An answer without the reason of a serialization failure: it is undefined which of several reasons is found first.
 fn without_reasons(seen: &str) -> String {
     seen.lines()
         .filter(|line| !line.starts_with("DETAIL: Reason code: "))
         .fold(String::new(), |kept, line| kept + line + "\n")
 }
 
-/// What both servers are started with.
+/// The settings that both servers start with.
 const SETTINGS: &[&str] = &["max_prepared_transactions=16"];
 
-/// What a script has next.
+/// A step of a script.
 #[derive(Clone, Copy, PartialEq)]
 enum Step<'a> {
     /// A session sends a statement.
     Statement { session: &'a str, extended: bool, text: &'a str },
     /// A session sends a statement that waits.
     Wait { session: &'a str, text: &'a str },
-    /// What it waited for has come.
+    /// The session reads the answer to the statement that waited.
     Answer { session: &'a str },
     /// A session's connection is closed.
     Leave { session: &'a str },
@@ -143,7 +143,7 @@ impl<S: Restartable> Side<S> {
         side
     }
 
-    /// What the superuser sees in a session of its own.
+    /// Runs statements as the superuser, in a new session; returns the server's answer.
     fn control(&mut self, text: &str) -> String {
         Session::connect(&self.server.socket(), "postgres").simple(text)
     }
@@ -202,7 +202,7 @@ impl<S: Restartable> Side<S> {
         }
     }
 
-    /// What is prepared still, one row each.
+    /// The transactions that are still prepared, one row each.
     fn left_behind(&mut self) -> String {
         let seen = self.control("select gid from pg_prepared_xacts order by gid");
         seen.lines().filter(|line| line.starts_with("row ")).collect()

@@ -1,8 +1,8 @@
 //! SIGKILL at random moments under a mixed load of prepares, finishes and plain commits: no outcome that a client was told is
-//! changed, what is prepared stays so with all it holds, and nothing is left behind.
+//! changed, prepared transactions stay prepared and keep all their locks, and nothing is left behind.
 //!
-//! The clients keep a ledger of what they asked for and what they were told. What is prepared when the server is killed stays
-//! for later rounds, so some survive several crashes, and changes of `twophase_state` between them.
+//! The clients keep a ledger of their requests and of the server's answers. Transactions that are prepared when the server is killed
+//! stay so for later rounds. So some of them survive several crashes, and changes of `twophase_state` between the crashes.
 //! `COHORT_KILL_ROUNDS` sets the number of rounds, `COHORT_KILL_SEED` the first round's seed.
 
 mod common;
@@ -26,7 +26,7 @@ const SLOTS: i64 = 60;
 /// Where prepared transactions keep their state, round by round.
 const STATES: [&str; 3] = ["memory", "wal", "file"];
 
-/// What the clients know of a transaction.
+/// The clients' knowledge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Known {
     /// It was to be prepared, and nobody was told whether it is.
@@ -133,7 +133,7 @@ impl Worker<'_> {
         let entry = Entry { known: Known::Preparing, slot: Some(slot), makes_table };
         self.ledger.entries().insert(number, entry);
         let mut statements = format!("begin; insert into made values ({number}, 'prepared');");
-        // What a child does that is rolled back is never there; what one does that isn't, is.
+        // Writes of a subtransaction that is rolled back never appear. Writes of one that is released appear when its parent commits.
         if self.random.random_ratio(1, 3) {
             statements += &format!(
                 "savepoint s; insert into made values (-{number}, 'rolled back'); rollback to s;

@@ -76,12 +76,12 @@ pub(crate) fn graph(history: &History, versions: &Versions, anomalies: &mut Vec<
     builder.graph
 }
 
-/// What a transaction wrote of a row so far.
+/// The last write of a transaction to a row so far.
 #[derive(Clone, Copy)]
 struct Own {
     version: VersionId,
     class: Option<i64>,
-    /// Some of it is undone, so that the row may be anything again.
+    /// Some of its writes to the row are undone, so the version that it sees is unknown again.
     has_undone: bool,
     /// It inserted the row. Under a snapshot, a row of the same key that was deleted meanwhile may still be there for it.
     is_inserted: bool,

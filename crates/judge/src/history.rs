@@ -46,19 +46,19 @@ pub struct Span {
     pub ended: u64,
 }
 
-/// What all clients did.
+/// The actions of all clients.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// All transactions, in any order.
     pub transactions: Vec<Transaction>,
 }
 
-/// What one transaction did.
+/// The actions of one transaction.
 #[derive(Clone, Debug)]
 pub struct Transaction {
-    /// Which one.
+    /// The transaction's identifier.
     pub id: TransactionId,
-    /// What it did, in order.
+    /// Its operations, in order.
     pub operations: Vec<Operation>,
     /// How it ended.
     pub end: End,
@@ -91,13 +91,13 @@ pub struct Write {
     pub object: Object,
     /// The new version.
     pub version: VersionId,
-    /// The version that was there; `None` for an insert.
+    /// The version that it replaces; `None` for an insert.
     pub replaces: Option<VersionId>,
-    /// What conditions look at besides the key; `None` if the row was deleted.
+    /// The value that conditions test besides the key; `None` if the row was deleted.
     pub class: Option<i64>,
-    /// A moment after the write and before the transaction's end: tells the order of a key's inserts.
+    /// A moment after the write and before the transaction's end. It decides the order of a key's inserts.
     pub at: u64,
-    /// It was rolled back to a savepoint before it.
+    /// The write was undone by a rollback to an earlier savepoint.
     pub is_undone: bool,
 }
 
@@ -115,9 +115,9 @@ pub struct Read {
 pub struct PredicateRead {
     /// The condition.
     pub predicate: Predicate,
-    /// What was found, all of it.
+    /// All versions that were found.
     pub seen: Vec<Read>,
-    /// When its snapshot was taken. Tells which version of a row it was that did not satisfy the condition.
+    /// The time at which the read's snapshot was taken. It tells which version of a row did not satisfy the condition.
     pub looked: Span,
 }
 

@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, HashMap};
 use crate::history::{End, History, Object, Operation, Span, TransactionId, VersionId, Write};
 use crate::verdict::{Anomaly, AnomalyKind};
 
-/// What became of a version.
+/// The fate of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Its transaction committed, and wrote the row for the last time.
     Installed,
     /// Its transaction committed, but wrote the row again.
     Intermediate,
-    /// Its transaction, or the part of it, was rolled back.
+    /// Its transaction, or the part that wrote it, was rolled back.
     Aborted,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn committed(end: End) -> Option<Span> {
 }
 
 impl Versions {
-    /// Reads the order out of a history. What contradicts it is an anomaly by itself.
+    /// Reads the order of versions from a history. Writes that contradict the order are reported as anomalies.
     pub(crate) fn read(history: &History, anomalies: &mut Vec<Anomaly>) -> Versions {
         let mut by_id = HashMap::new();
         let mut lasting: BTreeMap<Object, Vec<Write>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What is wrong with a history, and which isolation level forbids it.
+//! Anomalies of a history, and the isolation levels that forbid them.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::dependencies::{Dependency, DependencyKind, graph};
 use crate::history::{History, TransactionId};
 use crate::order::{Versions, committed};
 
-/// What is wrong. Names as in Adya's thesis, where it has them.
+/// The kinds of anomalies. The names are those of Adya's thesis, where it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnomalyKind {
     /// Two writes replaced the same version, or a key was there twice: the versions have no order.
@@ -73,13 +73,13 @@ impl AnomalyKind {
 /// Something wrong with a history.
 #[derive(Clone, Debug)]
 pub struct Anomaly {
-    /// What it is.
+    /// The kind of anomaly.
     pub kind: AnomalyKind,
-    /// Who takes part, in the order of the cycle if it is one; else who wrote before who read.
+    /// The transactions that take part. Those of a cycle are in the cycle's order; otherwise a writer comes before a reader.
     pub transactions: Vec<TransactionId>,
-    /// The cycle's dependencies; empty for what is no cycle.
+    /// The cycle's dependencies; empty for an anomaly that is no cycle.
     pub cycle: Vec<Dependency>,
-    /// In words, for what is no cycle.
+    /// A description in words of an anomaly that is no cycle.
     pub description: String,
 }
 
@@ -119,10 +119,10 @@ impl fmt::Display for Anomaly {
     }
 }
 
-/// What a history was found to be.
+/// The judgement of a history.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// What is wrong: everything that is no cycle, and for each knot of transactions a short cycle of each kind.
+    /// The anomalies: all that are no cycles, and for each strongly connected component of transactions a short cycle of each kind.
     pub anomalies: Vec<Anomaly>,
     /// Transactions that committed.
     pub committed: usize,
@@ -131,7 +131,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// What a level forbids and the history contains.
+    /// The anomalies of the history that a level forbids.
     pub fn violations(&self, level: Level) -> impl Iterator<Item = &Anomaly> {
         self.anomalies.iter().filter(move |anomaly| anomaly.kind.forbidden_from() <= level)
     }

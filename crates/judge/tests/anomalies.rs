@@ -10,7 +10,7 @@ fn judge(text: &str) -> Verdict {
     examine(&history(text))
 }
 
-/// What is wrong, sorted, in words.
+/// The anomalies in words, sorted.
 fn found(text: &str) -> Vec<String> {
     let mut found: Vec<String> = judge(text).anomalies.iter().map(ToString::to_string).collect();
     found.sort();

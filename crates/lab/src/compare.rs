@@ -7,15 +7,15 @@ use crate::report::{Results, Table};
 /// With fewer rounds on either side nothing is told: all of two lie apart from all of two in one of three times by chance.
 pub const ROUNDS_NEEDED: usize = 3;
 
-/// What two runs say about each other.
+/// The comparison of two runs.
 pub struct RunComparison {
     /// Figures that both have.
     pub both: Vec<FigurePair>,
-    /// What only the first has, by name.
+    /// Names of the figures that only the first run has.
     pub only_first: Vec<String>,
-    /// What only the second has.
+    /// Names of the figures that only the second run has.
     pub only_second: Vec<String>,
-    /// In what the runs differ, apart from what they measured: what makes their figures hard to compare.
+    /// Differences of the runs in anything but the figures. They make the figures hard to compare.
     pub differences: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct FigurePair {
     pub latency_us_p99: Change,
 }
 
-/// What is measured: figures of different runs are compared if these are equal.
+/// The conditions of a figure. Figures of different runs are compared if their keys are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     experiment: String,
@@ -52,11 +52,11 @@ pub struct Change {
     pub ratio_lowest: f64,
     /// The highest of the second over the lowest of the first.
     pub ratio_highest: f64,
-    /// What it means.
+    /// The judgement of this change.
     pub mark: Mark,
 }
 
-/// What a change means.
+/// The judgement of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Every round of the second is better than every round of the first, and the medians differ by the tolerance at least.
@@ -221,7 +221,7 @@ impl RunComparison {
         table
     }
 
-    /// What follows the table: figures of one run alone, differences of the runs, and the sum.
+    /// The notes below the table: figures that only one run has, differences of the runs, and a summary.
     pub fn notes(&self) -> Vec<String> {
         let only = |which: &'static str| move |name: &String| format!("Only in {which}: {name}");
         let mut notes: Vec<String> = self.only_first.iter().map(only("A")).collect();

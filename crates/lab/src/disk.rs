@@ -27,7 +27,7 @@ impl Disk {
         }
     }
 
-    /// What reports call it.
+    /// The name in reports.
     pub fn name(self) -> String {
         match self {
             Disk::Real => "real".to_owned(),

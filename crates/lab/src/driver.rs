@@ -1,4 +1,4 @@
-//! What runs a workload, and what it measures.
+//! Drivers, which run workloads, and their measurements.
 
 use std::time::Duration;
 
@@ -31,15 +31,15 @@ pub enum Workload {
     ReadUpdate,
     /// Counts the rows of a small table, or updates one of them, as often the one as the other.
     CountUpdate,
-    /// What pgbench runs unless told otherwise: changes an account's balance and reads it, changes a teller's and a branch's,
-    /// and notes that in a history.
+    /// The default script of pgbench: changes an account's balance and reads it, changes a teller's and a branch's balance,
+    /// and inserts a row into a history.
     ReadWrite,
     /// Moves an amount from one account to another.
     Transfer,
 }
 
 impl Workload {
-    /// What reports call it.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Workload::Insert => "insert",
@@ -110,28 +110,28 @@ impl Default for Switches {
 
 /// One round: a workload under one configuration.
 pub struct Round<'a> {
-    /// What is run.
+    /// The workload to run.
     pub workload: Workload,
-    /// By how many clients.
+    /// The number of clients.
     pub clients: usize,
     /// How their transactions arrive.
     pub load: Load,
-    /// For how long.
+    /// The length of the round.
     pub length: Duration,
-    /// Under which switches.
+    /// The switches to set.
     pub switches: Switches,
-    /// Set when it is to end early.
+    /// Set when the round is to end early.
     pub stop: &'a AtomicBool,
 }
 
 impl Round<'_> {
-    /// What its clients have in common.
+    /// The terms that all clients of the round share.
     pub fn terms(&self, seed: u64) -> Terms<'_> {
         Terms { load: self.load, clients: self.clients, retries: self.switches.retries, stop: self.stop, seed }
     }
 }
 
-/// What one round measured.
+/// The measurement of one round.
 pub struct Measurement {
     /// Transactions that committed, durable where `synchronous_commit` is on.
     pub transactions: u64,
@@ -139,38 +139,38 @@ pub struct Measurement {
     pub aborts: u64,
     /// Transactions that were due under an open load and had not begun at the end.
     pub overdue: u64,
-    /// How long the run was.
+    /// The length of the round.
     pub length: Duration,
     /// Latencies in microseconds.
     pub latency_us: Histogram<u64>,
-    /// What the engine did meanwhile, where it is known.
+    /// The engine's counts during the round, where they are known.
     pub engine: Option<EngineCounts>,
 }
 
-/// What an engine has counted.
+/// Counts of an engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EngineCounts {
     /// Syncs of the log.
     pub syncs: u64,
-    /// Of the commit log's latch; unknown for a server that is no Cohort.
+    /// Counts of the commit log's latch; `None` for a server that is not Cohort, where they are unknown.
     pub latch: Option<LatchCounts>,
 }
 
-/// What was counted of the commit log's latch.
+/// Counts of the commit log's latch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LatchCounts {
     /// Acquisitions in exclusive mode.
     pub exclusive: u64,
-    /// Times that a thread was put to sleep for it.
+    /// Times that a thread was put to sleep for the latch.
     pub blocked: u64,
-    /// Groups of transactions that met at it.
+    /// Groups of transactions that met at the latch.
     pub groups: u64,
-    /// Transactions in them.
+    /// Transactions in these groups.
     pub group_members: u64,
 }
 
 impl EngineCounts {
-    /// What was counted so far. Latches are counted for the process: there must be one engine in it.
+    /// Returns the counts so far. Latches are counted per process, so the process must contain only one engine.
     pub fn read(database: &Database) -> EngineCounts {
         let classes = sync::latch_classes();
         let latch =
@@ -187,7 +187,7 @@ impl EngineCounts {
         }
     }
 
-    /// What was counted since `earlier`.
+    /// Returns the difference from `earlier` to these counts.
     #[must_use]
     pub fn since(self, earlier: EngineCounts) -> EngineCounts {
         self.with(earlier, |now, then| now - then)
@@ -213,7 +213,7 @@ impl std::ops::Add for EngineCounts {
 }
 
 impl Measurement {
-    /// What `count` says of a round that took `length`.
+    /// The measurement of a round that took `length` and whose clients counted `count`.
     pub fn new(count: ClientCount, length: Duration, engine: Option<EngineCounts>) -> Measurement {
         let ClientCount { transactions, aborts, overdue, latency_us } = count;
         Measurement { transactions, aborts, overdue, length, latency_us, engine }
@@ -225,11 +225,11 @@ impl Measurement {
     }
 }
 
-/// What runs workloads.
+/// A way to run workloads.
 pub trait Driver {
     /// Runs a round.
     ///
     /// # Errors
-    /// What the engine or the server raises.
+    /// Errors of the engine or the server.
     fn run(&mut self, round: &Round) -> Result<Measurement>;
 }

@@ -166,11 +166,11 @@ struct Client {
     options: TransactionOptions,
     /// Rows of the table that it chooses from.
     rows: i32,
-    /// What the transaction in progress, or to be tried again, has chosen.
+    /// The rows that the transaction in progress, or the one to be tried again, has chosen.
     chosen: (i32, i32),
     counts: bool,
     two_phase: bool,
-    /// What its prepared transactions are called: which client, and which of its transactions.
+    /// The parts of a prepared transaction's identifier: the client's number, and a count of the transactions it has prepared.
     gid: (usize, u64),
 }
 
@@ -233,7 +233,7 @@ impl Client {
         Ok(())
     }
 
-    /// What pgbench's own script does.
+    /// Runs the transaction of pgbench's default script.
     fn read_and_write(&mut self) -> Result<()> {
         let (account, delta) = (self.chosen.0, self.random.random_range(-5000..=5000i64));
         let (teller, branch) = (self.random.random_range(1..=TELLERS), self.random.random_range(1..=BRANCHES));
@@ -269,7 +269,7 @@ impl Client {
         Ok(())
     }
 
-    /// What the function `f_sli_test` does.
+    /// Runs the same transaction as the function `f_sli_test`.
     fn read_and_update(&mut self) -> Result<()> {
         self.session.begin(self.options)?;
         self.session.begin_statement()?;

@@ -1,4 +1,4 @@
-//! What an experiment is. [`EXPERIMENTS`] lists those that are there, [`Experiment::run`] runs one.
+//! Experiments. [`EXPERIMENTS`] lists them, [`Experiment::run`] runs one.
 
 mod list;
 mod outcome;
@@ -20,17 +20,17 @@ pub use run::{Against, Options};
 pub struct Experiment {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is about, in a sentence.
+    /// The subject of the experiment, in a sentence.
     pub about: &'static str,
-    /// What was published, in a sentence.
+    /// The published result, in a sentence.
     pub published: &'static str,
-    /// The same in numbers.
+    /// The published result in numbers.
     pub published_figures: &'static [Published],
-    /// What is compared, "before" first.
+    /// The configurations to compare, "before" first.
     pub configurations: &'static [Configuration],
     /// Which configurations are set beside each other; the first stands for the experiment.
     pub pairs: &'static [Pair],
-    /// What is run.
+    /// The workloads to run.
     pub workloads: &'static [Workload],
     /// Client counts at full length.
     pub clients: &'static [usize],
@@ -46,11 +46,11 @@ pub struct Experiment {
     pub quick_workloads: usize,
     /// See [`Experiment::quick_workloads`].
     pub quick_configurations: usize,
-    /// What its verdict weighs.
+    /// The question that the verdict answers.
     pub question: Question,
 }
 
-/// What an experiment asks.
+/// The question of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// How much faster the last configuration is than the first.
@@ -65,9 +65,9 @@ pub enum Question {
 /// How the answer to [`Question::Cost`] is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostWords {
-    /// What costs something.
+    /// The thing whose cost is measured.
     pub what: &'static str,
-    /// In comparison to what.
+    /// The thing it is compared with.
     pub of: &'static str,
     /// How it was done before.
     pub before: &'static str,
@@ -77,7 +77,7 @@ pub struct CostWords {
 
 /// One side of a comparison.
 pub struct Configuration {
-    /// What reports call it.
+    /// The name in reports.
     pub name: &'static str,
     /// Its switches.
     pub switches: Switches,

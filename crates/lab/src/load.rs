@@ -67,7 +67,7 @@ pub enum Attempt {
     Aborted,
 }
 
-/// What all clients of a round have in common.
+/// Terms that all clients of a round share.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
     /// How transactions arrive.
@@ -78,7 +78,7 @@ pub struct Terms<'a> {
     pub retries: bool,
     /// Set when the round is to end early.
     pub stop: &'a AtomicBool,
-    /// Of the arrivals.
+    /// The seed of the arrivals' randomness.
     pub seed: u64,
 }
 
@@ -109,7 +109,7 @@ struct Arrivals {
     due: Instant,
 }
 
-/// What is due after this is due never: no round is as long.
+/// The longest time in seconds between two arrivals. No round is as long, so a transaction due after this time never begins.
 const LONGEST_GAP_S: f64 = 1e6;
 
 impl Arrivals {
@@ -174,7 +174,7 @@ impl<'a> ClientRound<'a> {
         }
     }
 
-    /// What was counted.
+    /// Returns the count of the round.
     pub fn into_count(mut self) -> ClientCount {
         let over = self.now.min(self.end);
         if let Some(arrivals) = &mut self.arrivals {

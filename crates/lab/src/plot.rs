@@ -1,9 +1,9 @@
 //! Charts as SVG: lines over x, and bars.
 //!
-//! A chart is a string to be put into a page. It has a view box and no size, so that it is as wide as the page lets it be; its colours are
-//! the page's: text and axes have `currentColor`, series *n* has the CSS variable `--series-n` (1 to [`COLOURS`]), with
-//! a colour that shows on light and dark where the page does not set it. Series differ by their marks too, not by colour alone. The
-//! title is for who can't see the chart; who can reads the page's caption. Texts may be anything: they are escaped.
+//! A chart is a string to be put into a page. It has a view box and no size, so that it is as wide as the page lets it be. Its colours are
+//! the page's: text and axes have `currentColor`, and series *n* has the CSS variable `--series-n` (1 to [`COLOURS`]). Where the page does
+//! not set that variable, the series has a colour that shows on light and dark. Series differ by their marks too, not by colour alone. The
+//! title is for readers who can't see the chart; all others read the page's caption. Texts may contain anything: they are escaped.
 //!
 //! Points that can't be drawn (not a number, not positive on a logarithmic axis) are left out.
 
@@ -40,11 +40,11 @@ pub enum Scale {
 /// An axis.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
-    /// What is measured, and in which unit.
+    /// The quantity and its unit.
     pub label: String,
-    /// How it runs.
+    /// The scale.
     pub scale: Scale,
-    /// Where it has marks, and what they say; round numbers if there are none.
+    /// The positions of the marks, and their texts. If there are none, the axis has marks at round numbers.
     pub ticks: Vec<(f64, String)>,
 }
 
@@ -95,7 +95,7 @@ impl Point {
 /// A line.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub name: String,
     /// Its points, in the order in which they are joined.
     pub points: Vec<Point>,
@@ -104,7 +104,7 @@ pub struct Series {
 /// Lines over x.
 #[derive(Clone, Debug)]
 pub struct LineChart {
-    /// What a screen reader calls it.
+    /// The title, for screen readers.
     pub title: String,
     /// The axis below.
     pub x: Axis,
@@ -117,22 +117,22 @@ pub struct LineChart {
 /// A bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What stands at its left.
+    /// The text at the bar's left.
     pub name: String,
     /// Its length.
     pub value: f64,
     /// The lowest and the highest that `value` is a median of.
     pub spread: Option<(f64, f64)>,
-    /// Which series it is of: its colour, from 0.
+    /// The bar's series, which decides its colour; from 0.
     pub series: usize,
-    /// What stands at its end; the value if it is empty.
+    /// The text at the bar's end. If it is empty, the value is shown.
     pub label: String,
 }
 
 /// Bars that lie, in groups with a heading each.
 #[derive(Clone, Debug)]
 pub struct BarChart {
-    /// What a screen reader calls it.
+    /// The title, for screen readers.
     pub title: String,
     /// The axis below.
     pub axis: Axis,

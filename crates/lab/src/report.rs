@@ -1,4 +1,4 @@
-//! What experiments found, for people and for programs: `index.html`, `report.md` and `results.json`, and a table in the terminal.
+//! The outcomes of experiments, for people and for programs: `index.html`, `report.md` and `results.json`, and a table in the terminal.
 
 mod charts;
 mod facts;

@@ -15,7 +15,7 @@ use crate::peer::{
 };
 
 const TABLE: &str = "compared";
-/// Connections beyond the clients': who counts the rows.
+/// Connections beyond the clients': for the session that counts the rows.
 const SPARE_CONNECTIONS: usize = 8;
 
 pub fn facts() -> Facts {

@@ -36,7 +36,7 @@ fn totals(snapshot: &Snapshot, keyspace: impl AsRef<fjall::Keyspace>, workload: 
     Ok(totals)
 }
 
-/// What is written under a key, given what is there.
+/// Returns the new value of a counter, given the old value.
 fn new_value(old: Option<fjall::Slice>) -> Result<[u8; 8]> {
     let old = old.context("a counter is gone")?;
     Ok((number(&old)? + 1).to_be_bytes())

@@ -39,7 +39,7 @@ fn open_or_create(engine: Engine, opening: Opening<'_>, rows: Option<u64>) -> Re
     })
 }
 
-/// What is to be known of an engine.
+/// Returns the facts about an engine.
 pub fn facts(engine: Engine) -> Facts {
     match engine {
         Engine::Cohort => cohort::facts(),

@@ -136,7 +136,7 @@ fn sessions(history: &History) -> String {
 }
 
 fn waits(history: &History) -> String {
-    // Who waits for its client is idle, and says so above.
+    // Sessions that wait for their clients are left out: the chart of sessions by state shows them already, as idle.
     let values = |sample: &Sample| {
         let waits = sample.waits.iter().filter(|(wait, _)| wait.kind != "Client");
         waits.map(|(wait, count)| (format!("{}: {}", wait.kind, wait.event), *count as f64)).collect()

@@ -1,4 +1,4 @@
-//! What happened second by second in the last minutes: differences of what was counted.
+//! Events of the last minutes, second by second: the differences between successive readings of the counters.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -13,7 +13,7 @@ pub(crate) const REMEMBERED: usize = 300;
 /// Seconds that count as "lately".
 const LATELY: usize = 10;
 
-/// What happened between two moments.
+/// The events between two readings of the figures.
 pub(crate) struct Interval {
     pub seconds: f64,
     pub committed: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Interval {
     pub cohort_members: Histogram,
     pub sync_time_us: Histogram,
     pub log_bytes: u64,
-    /// By reason, where there were any.
+    /// Serialization failures by reason; reasons without a failure are left out.
     pub serialization_failures: Vec<(&'static str, u64)>,
     /// Times a thread slept for a latch, by the latch's name, where there were any; the busiest first.
     pub latch_waits: Vec<(&'static str, u64)>,

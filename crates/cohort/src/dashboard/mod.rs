@@ -1,21 +1,21 @@
 //! A page that shows the server at work: transactions, their latency, cohorts, syncs, waits, prepared transactions.
 //!
-//! It shows the same [`Figures`] as the metrics, read once a second on the dashboard's own thread; what is shown is how they differ
-//! ([`history`]). They are read whether or not anybody looks, so that who opens the page sees the last minutes and not an empty
-//! chart: a reading takes 0.2 milliseconds with a few sessions and two with nine thousand, once a second, and
-//! nobody has a dashboard who has not asked for one. Charts are drawn when somebody asks, once for all who do within a second.
+//! It shows the same [`Figures`] as the metrics, read once a second on the dashboard's own thread; the charts show how the figures
+//! change ([`history`]). They are read even if nobody looks at the page, so that a newly opened page shows the last minutes and not an
+//! empty chart. A reading takes 0.2 milliseconds with a few sessions and two milliseconds with nine thousand, once a second, and only
+//! on a server that was told to serve a dashboard. Charts are drawn on request, once for all requests within a second.
 //!
-//! The page asks anew each second. No connection stays open between two questions, so neither a slow reader nor one that is gone holds
-//! anything here, and the page finds the server again when that comes back.
+//! The page sends a request each second. No connection stays open between two requests, so neither a slow reader nor one that is gone
+//! holds resources here, and the page finds the server again after a restart.
 //!
 //! | path | what |
 //! | --- | --- |
 //! | `/` | the page, and `/dashboard.js`, `/dashboard.css`, `/icon.svg`, all in the program |
 //! | `/data` | what it shows, as JSON; the charts in it are SVG |
 //!
-//! There is no password, so it should listen on a loopback address. What is served must not leave the machine by way of a
-//! browser either: another site's page can't read the answers, as nothing here allows it to (no CORS), and a name of its own
-//! that it lets point to this machine is refused ([`crate::http`]).
+//! There is no password, so the dashboard should listen on a loopback address. The data must not leave the machine through a browser
+//! either. Another site's page can't read the answers, because nothing here allows it (no CORS). If that site makes a host name of its
+//! own point to this machine, requests under this name are refused ([`crate::http`]).
 
 mod charts;
 mod history;
@@ -107,10 +107,10 @@ fn respond(status: StatusCode, kind: &'static str, body: String) -> Response<Str
     response
 }
 
-/// What is shown.
+/// Data for the page.
 struct Shown {
     history: Mutex<History>,
-    /// The last answer, and of which sample it was.
+    /// The number of samples that the last answer was made from, and that answer.
     drawn: Mutex<(u64, String)>,
 }
 
@@ -138,7 +138,7 @@ fn data(history: &History) -> Value {
     })
 }
 
-/// What is so at the moment.
+/// Returns the present state as JSON.
 fn now(figures: &Figures) -> Value {
     let sessions: Vec<_> =
         figures.sessions.iter().map(|(activity, count)| json!({ "state": activity.name(), "count": count })).collect();
@@ -167,7 +167,7 @@ fn now(figures: &Figures) -> Value {
     })
 }
 
-/// What happened in the last seconds.
+/// Returns rates and latencies of the last seconds as JSON.
 fn lately(interval: &Interval) -> Value {
     let named = |counts: &[(&'static str, u64)]| -> Vec<Value> {
         counts.iter().map(|(name, count)| json!({ "name": name, "a_second": interval.a_second(*count) })).collect()

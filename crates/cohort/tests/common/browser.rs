@@ -29,14 +29,14 @@ pub struct Browser {
     questions: File,
     answers: Receiver<Value>,
     next_id: u64,
-    /// The page's, once there is one.
+    /// The identifier of the page's session, once there is one.
     session: Option<String>,
-    /// What the page has complained about.
+    /// Exceptions, console messages and log entries of the page.
     pub complaints: Vec<String>,
 }
 
 impl Browser {
-    /// A new one, whose files lie in `folder`.
+    /// Starts a browser that keeps its files in `folder`.
     pub fn start(program: &str, folder: &Path) -> Browser {
         let (questions, answers) = (folder.join("questions"), folder.join("answers"));
         assert!(Command::new("mkfifo").args([&questions, &answers]).status().unwrap().success());
@@ -118,7 +118,7 @@ impl Browser {
         assert!(loaded.get("errorText").is_none(), "{loaded}");
     }
 
-    /// What an expression gives in the page.
+    /// Returns the value of an expression, evaluated in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let result = self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// How long Maven may take to get what it needs.
 const BUILD_LIMIT: Duration = Duration::from_secs(300);
 
-/// What Maven says where it can't get something.
+/// Parts of Maven's messages when it can't download something.
 const UNREACHABLE: [&str; 4] = ["Could not transfer", "could not be resolved", "Could not resolve", "Cannot access"];
 
 /// Compiles the programs. Their classes and libraries as a class path; none if that can't be done here.

@@ -151,12 +151,12 @@ impl Server {
         postgres::Client::connect(&self.url(), postgres::NoTls).unwrap()
     }
 
-    /// What the server has said.
+    /// The server's log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// Waits until the server has said this. It says it when it has the time.
+    /// Waits until the server's log contains these words. The server may write them with a delay.
     pub fn wait_for_log(&self, words: &str) {
         let begun = Instant::now();
         while !self.log().contains(words) {
@@ -212,7 +212,7 @@ impl Server {
             .unwrap()
     }
 
-    /// What psql prints for one query, unaligned and without headers.
+    /// The output of psql for one query, unaligned and without headers.
     pub fn psql(&self, query: &str) -> String {
         let output = self.client("psql", &["-XAt", "-v", "ON_ERROR_STOP=1", "-c", query]);
         assert!(output.status.success(), "{query}: {}", String::from_utf8_lossy(&output.stderr));

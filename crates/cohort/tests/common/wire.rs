@@ -19,7 +19,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 pub struct Session {
     stream: UnixStream,
     received: BytesMut,
-    /// What the next COPY FROM STDIN gets.
+    /// The data for the next COPY FROM STDIN.
     copy_input: Vec<u8>,
     /// Whether columns' types and errors' contexts and objects are shown as well.
     in_detail: bool,
@@ -30,7 +30,7 @@ pub struct Session {
 /// The answer of a server that gave none in time, if the session may be silent.
 pub const NO_ANSWER: &str = "no answer\n";
 
-/// The first identifier of what is made after a database: those above differ from server to server.
+/// The first identifier of objects that are made after the database. Identifiers from here on differ from server to server.
 const FIRST_NORMAL_OID: u32 = 16384;
 
 impl Session {
@@ -70,14 +70,14 @@ impl Session {
         self.may_be_silent = true;
     }
 
-    /// What the server answers to a COPY FROM STDIN that is given `input`.
+    /// Runs a COPY FROM STDIN with `input` as its data; returns the server's answer.
     pub fn copy_in(&mut self, text: &str, input: &str) -> String {
         self.copy_input = input.as_bytes().to_vec();
         self.send(text);
         self.answer()
     }
 
-    /// What the server answers to a text in the simple protocol, which may have several statements.
+    /// Sends a text in the simple protocol, which may have several statements; returns the server's answer.
     pub fn simple(&mut self, text: &str) -> String {
         self.send(text);
         self.answer()
@@ -97,17 +97,17 @@ impl Session {
         self.stream.write_all(&message).unwrap();
     }
 
-    /// What the server answers to one statement in the extended protocol.
+    /// Runs one statement in the extended protocol; returns the server's answer.
     pub fn extended(&mut self, text: &str) -> String {
         self.extended_with(text, &[])
     }
 
-    /// The same with values for its parameters, whose types are shown.
+    /// Like [`Self::extended`], with values for the parameters. The answer shows the parameters' types.
     pub fn extended_with(&mut self, text: &str, values: &[&str]) -> String {
         self.extended_with_nulls(text, &values.iter().map(|value| Some(*value)).collect::<Vec<_>>())
     }
 
-    /// The same with values that may be NULL.
+    /// Like [`Self::extended_with`], with values that may be NULL.
     pub fn extended_with_nulls(&mut self, text: &str, values: &[Option<&str>]) -> String {
         let mut message = BytesMut::new();
         frontend::parse("", text, [], &mut message).unwrap();
@@ -123,7 +123,7 @@ impl Session {
         self.answer()
     }
 
-    /// What the server answers when a statement is bound to a portal of this name.
+    /// Binds a statement to a portal of this name; returns the server's answer.
     pub fn bind(&mut self, portal: &str, text: &str) -> String {
         let mut message = BytesMut::new();
         frontend::parse("", text, [], &mut message).unwrap();
@@ -133,7 +133,7 @@ impl Session {
         self.answer()
     }
 
-    /// Gives a statement a name; the server's answer.
+    /// Prepares a statement under a name; returns the server's answer.
     pub fn prepare(&mut self, statement: &str, text: &str) -> String {
         let mut message = BytesMut::new();
         frontend::parse(statement, text, [], &mut message).unwrap();
@@ -176,7 +176,7 @@ impl Session {
         self.answer()
     }
 
-    /// What the server answers when a portal is asked for so many rows.
+    /// Executes a portal for at most `max_rows` rows; returns the server's answer.
     pub fn execute(&mut self, portal: &str, max_rows: i32) -> String {
         let mut message = BytesMut::new();
         frontend::execute(portal, max_rows, &mut message).unwrap();

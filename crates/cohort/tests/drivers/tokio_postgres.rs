@@ -1,4 +1,4 @@
-//! What people use tokio-postgres for.
+//! Common uses of tokio-postgres.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{Json, Type};
 use tokio_postgres::{AsyncMessage, Client, IsolationLevel, NoTls};
 
-/// A client, and what the server says unasked.
+/// A client, and the messages that the server sends without a request.
 async fn connect(url: &str) -> (Client, tokio::sync::mpsc::UnboundedReceiver<AsyncMessage>) {
     let (client, mut connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let (tell, told) = tokio::sync::mpsc::unbounded_channel();
@@ -139,7 +139,7 @@ async fn copies(client: &Client) {
     pin_mut!(sink);
     sink.send(bytes::Bytes::from_static(b"1000,\"a, b\"\n1001,\n")).await.unwrap();
     assert_eq!(sink.finish().await.unwrap(), 2);
-    // What fails in the middle leaves nothing behind, and the connection in order.
+    // A COPY that fails in the middle leaves no rows behind, and the connection stays usable.
     let sink = client.copy_in("copy tp_items (id) from stdin").await.unwrap();
     pin_mut!(sink);
     sink.send(bytes::Bytes::from_static(b"2000\nnot a number\n")).await.unwrap();

@@ -6,7 +6,7 @@ use rand::seq::IndexedRandom;
 
 use crate::pieces::{Piece, Program};
 
-/// What all programs begin with. Each routine of the list stands for a volatility, or a way of returning.
+/// The statements at the start of all programs. Each routine in the list stands for a volatility, or a way of returning.
 const SETUP: &[&str] = &[
     "create table t (id int primary key, n int, s text)",
     "insert into t values (1, 10, 'one'), (2, 20, 'two'), (3, 30, null)",
@@ -27,7 +27,7 @@ const SETUP: &[&str] = &[
     "create function scaled(a int, factor int default 2, plus int default 1) returns int language sql immutable as 'select a * factor + plus'",
 ];
 
-/// What is known while a body is made.
+/// The state while a body is made.
 struct Body<'r> {
     random: &'r mut StdRng,
     /// Labels of the blocks and loops around, and whether each is a loop's.
@@ -41,7 +41,7 @@ struct Body<'r> {
     returns: Returns,
 }
 
-/// What a body returns.
+/// The result of a body.
 #[derive(Clone, Copy, PartialEq)]
 enum Returns {
     Nothing,

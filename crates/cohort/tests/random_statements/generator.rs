@@ -1,8 +1,8 @@
 //! Random statements over a random schema: queries of all kinds and changes, with parameters if asked for.
 //!
-//! Everything that could depend on the order of evaluation is left out here, so that whoever compares answers need not be lenient:
-//! LIMIT stands behind an order by all columns, window functions run over such an order, aggregates that keep an order are given
-//! one, values that are equal and look different are made alike before DISTINCT, GROUP BY and set operations, and no expression fails.
+//! No statement here depends on the order of evaluation, so that answers can be compared exactly. LIMIT follows an ORDER BY of all
+//! columns, and window functions run over such an order. Aggregates that keep an order are given one. Values that are equal but look
+//! different are made alike before DISTINCT, GROUP BY and set operations. No expression fails.
 
 use super::choices::Choices;
 use super::schema::{Schema, literal};

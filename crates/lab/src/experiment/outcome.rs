@@ -1,4 +1,4 @@
-//! What an experiment found.
+//! The outcome of an experiment.
 
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +140,7 @@ impl PublishedFigure {
     }
 }
 
-/// What two sets of rounds say about each other.
+/// The result of comparing two sets of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -152,7 +152,7 @@ pub enum Effect {
     Same,
 }
 
-/// What the rounds of `after` say beside those of `before`.
+/// Compares the rounds of `after` with those of `before`.
 pub fn rounds_effect(before: &[f64], after: &[f64]) -> Effect {
     let every = |is: fn(&f64, &f64) -> bool| {
         !before.is_empty()
@@ -183,21 +183,21 @@ pub struct Comparison {
     pub before: String,
     /// The configuration with it.
     pub after: String,
-    /// Transactions a second of the one.
+    /// Transactions a second of `before`.
     pub before_tps: f64,
-    /// Transactions a second of the other.
+    /// Transactions a second of `after`.
     pub after_tps: f64,
-    /// The second over the first.
+    /// `after_tps` over `before_tps`.
     pub ratio: f64,
-    /// The same of each round with the round beside it: the lowest.
+    /// The lowest ratio of a round and the round that ran beside it.
     pub ratio_lowest: f64,
-    /// And the highest.
+    /// The highest ratio of a round and the round that ran beside it.
     pub ratio_highest: f64,
-    /// Where a cost is the question: what part of the throughput without that cost the one keeps.
+    /// Where a cost is the question: the share of the throughput without that cost that `before` keeps.
     pub before_share: Option<f64>,
-    /// What part the other keeps.
+    /// The share that `after` keeps.
     pub after_share: Option<f64>,
-    /// Whether throughput is higher.
+    /// Whether the throughput of `after` is higher.
     pub effect: Effect,
     /// The ratio that was published for such conditions.
     pub published_ratio: Option<f64>,
@@ -207,16 +207,16 @@ pub struct Comparison {
     pub is_headline: bool,
 }
 
-/// What an experiment found.
+/// The outcome of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Its name.
+    /// The experiment's name.
     pub experiment: String,
-    /// What it is about.
+    /// The subject of the experiment.
     pub about: String,
-    /// What was published, and how it was obtained.
+    /// The published result, and how it was obtained.
     pub published: String,
-    /// What was published, in numbers.
+    /// The published result in numbers.
     pub published_figures: Vec<PublishedFigure>,
     /// How the engine was reached.
     pub driver: DriverKind,
@@ -228,7 +228,7 @@ pub struct Outcome {
     pub verdict: String,
     /// The same in a few words.
     pub verdict_short: String,
-    /// It was stopped before its end.
+    /// The experiment was stopped before its end.
     pub is_partial: bool,
 }
 

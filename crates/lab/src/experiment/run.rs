@@ -43,7 +43,7 @@ pub struct Options {
 pub struct Against {
     /// Where it is.
     pub url: String,
-    /// What it is.
+    /// The kind of server.
     pub kind: ServerKind,
 }
 
@@ -67,10 +67,10 @@ fn make_driver(options: &Options, disk: Disk, sli_rows: i32) -> Result<Box<dyn D
 }
 
 impl Experiment {
-    /// Runs it. `progress` hears before each round what comes, and after each what was measured.
+    /// Runs the experiment. `progress` is called before each round with a description of it, and after each with the measurement.
     ///
     /// # Errors
-    /// What a driver raises.
+    /// Errors of the driver.
     pub fn run(&self, options: &Options, stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(&str)) -> Result<Outcome> {
         let mut figures = Vec::new();
         for disk in self.disks(options) {
@@ -120,7 +120,7 @@ impl Experiment {
         Ok(outcome)
     }
 
-    /// What figures say.
+    /// Makes the outcome from the figures.
     pub fn outcome(&self, driver: DriverKind, load: Load, figures: Vec<Figure>, is_partial: bool) -> Outcome {
         let comparisons = self.comparisons(&figures);
         Outcome {

@@ -1,4 +1,4 @@
-//! What an experiment's figures say: comparisons, and sentences.
+//! The verdict on an experiment's figures: comparisons, and sentences.
 
 use super::{Comparison, CostWords, Effect, Experiment, Figure, Question, rounds_effect};
 use crate::load::Load;
@@ -127,7 +127,7 @@ impl Experiment {
         }
     }
 
-    /// What each pair gains: where the most, where the least, and how often beyond the noise.
+    /// Describes the gain of each pair: the highest, the lowest, and how often it is beyond the noise.
     fn gain(&self, comparisons: &[Comparison]) -> String {
         let sentences = self.pairs.iter().filter_map(|pair| {
             let of_pair = || {
@@ -209,7 +209,8 @@ impl Experiment {
         if text.is_empty() { NOTHING.to_owned() } else { text }
     }
 
-    /// What groups and cohorts save at the commit log's latch, and gain, at the highest client count of each workload.
+    /// Describes the savings of groups and cohorts at the commit log's latch, and the gain in throughput, at the highest client count
+    /// of each workload.
     fn latch(&self, figures: &[Figure]) -> String {
         let sentences = self.workloads.iter().filter_map(|workload| {
             let of_workload = figures.iter().filter(|figure| figure.workload == workload.name());
@@ -266,7 +267,7 @@ impl Experiment {
     }
 }
 
-/// What is said where a server has no "before".
+/// The sentence for a server that has no "before" configuration.
 fn alone(figures: &[Figure]) -> String {
     let mut names: Vec<String> = figures.iter().map(|figure| format!("\"{}\"", figure.configuration)).collect();
     names.sort();
@@ -291,7 +292,7 @@ fn latency_effect(comparison: &Comparison, figures: &[Figure]) -> Option<Effect>
     sides(comparison, figures).map(|(before, after)| rounds_effect(&latency(before), &latency(after)))
 }
 
-/// What latencies are where throughput is given, for the comparison that stands for the experiment.
+/// Describes the latencies under an open load, where the throughput is given, for the comparison that stands for the experiment.
 fn open_load(rate_tps: f64, figures: &[Figure], comparisons: &[Comparison]) -> String {
     let headline = comparisons.iter().find(|comparison| comparison.is_headline);
     let Some((comparison, (before, after))) = headline.and_then(|headline| Some((headline, sides(headline, figures)?)))
@@ -320,7 +321,7 @@ fn open_load(rate_tps: f64, figures: &[Figure], comparisons: &[Comparison]) -> S
     )
 }
 
-/// What the rounds of two figures say about each other.
+/// Compares the throughput of two figures, round by round.
 fn effect(before: &Figure, after: &Figure) -> Effect {
     let tps = |figure: &Figure| figure.rounds.iter().map(|round| round.tps).collect::<Vec<_>>();
     rounds_effect(&tps(before), &tps(after))

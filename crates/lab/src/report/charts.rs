@@ -7,7 +7,7 @@ use crate::plot::{Axis, Bar, BarChart, LineChart, Point, Series};
 
 /// A chart with its caption.
 pub(super) struct Chart {
-    /// What it shows.
+    /// The caption, which describes the chart.
     pub caption: String,
     /// The drawing.
     pub svg: String,

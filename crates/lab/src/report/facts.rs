@@ -1,4 +1,4 @@
-//! What a report says of the run as a whole, in words.
+//! The facts that a report tells about the run as a whole, in words.
 
 use super::results::Results;
 use crate::driver::DriverKind;
@@ -61,7 +61,7 @@ pub(super) fn partial(results: &Results) -> Option<String> {
     }
 }
 
-/// What the disks of an experiment are, said plainly.
+/// Describes the disks of an experiment in plain words.
 pub(super) fn disks(results: &Results, outcome: &Outcome) -> Vec<String> {
     let mut names: Vec<(&str, bool)> = Vec::new();
     for figure in &outcome.figures {

@@ -1,4 +1,4 @@
-//! The file of results: what a run was, and what it found.
+//! The file of results: a description of the run, and its outcomes.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::driver::DriverKind;
 use crate::experiment::{Experiment, Options, Outcome};
 use crate::load::Load;
 
-/// The format that [`Results`] are written in. Another number is another set of fields or meanings; `RESULTS.md` describes this one.
+/// The format of [`Results`] in the file. Another number means another set of fields or other meanings; `RESULTS.md` describes this one.
 pub const FORMAT: u32 = 2;
 
 /// A run, as `results.json` holds it.
@@ -30,9 +30,9 @@ pub struct Results {
     pub options: RunOptions,
     /// The experiments that were to run, in their order.
     pub planned: Vec<String>,
-    /// Some of them did not, or not to their end.
+    /// Some of the planned experiments did not run, or not to their end.
     pub is_partial: bool,
-    /// What each found.
+    /// The outcome of each experiment.
     pub outcomes: Vec<Outcome>,
 }
 
@@ -45,7 +45,7 @@ pub struct RunOptions {
     pub driver: DriverKind,
     /// Another server, without its password.
     pub against: Option<String>,
-    /// What `version()` says there.
+    /// The answer of `version()` on that server.
     pub server: Option<String>,
     /// Transactions a second that arrive, where the load is open; null: each client begins the next when the last has ended.
     pub rate_tps: Option<f64>,

@@ -14,7 +14,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What stands where there is nothing.
+/// The text of a cell without a value.
 const NONE: &str = "–";
 
 fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
@@ -90,7 +90,7 @@ impl Table {
         table
     }
 
-    /// What was published.
+    /// The table of the published figures.
     pub(super) fn of_published(outcome: &Outcome) -> Table {
         let mut table = Table::new(["published", "#before", "#after", "#ratio", "unit", "conditions"]);
         for figure in &outcome.published_figures {

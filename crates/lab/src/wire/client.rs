@@ -37,13 +37,13 @@ fn texts(workload: Workload) -> &'static [&'static str] {
 /// Names of prepared statements, in the order of a workload's texts.
 const NAMES: [&str; 7] = ["0", "1", "2", "3", "4", "5", "6"];
 
-/// What a transaction has chosen, kept for when it is tried again.
+/// The random choices of a transaction, kept in case it is tried again.
 #[derive(Clone, Copy)]
 struct Chosen {
     row: i64,
     other_row: i64,
     delta: i64,
-    /// Which of the workload's statements, where there is a choice.
+    /// The index of the workload's statement, where there is a choice.
     which: usize,
 }
 
@@ -65,7 +65,7 @@ impl WireClient {
     /// The client with this number on a connection of its own.
     ///
     /// # Errors
-    /// What the server says of the statements.
+    /// Errors of the server about the statements.
     pub async fn new(
         mut connection: Connection,
         workload: Workload,
@@ -96,7 +96,7 @@ impl WireClient {
     /// Attempts a transaction; `is_retry`: the same once more.
     ///
     /// # Errors
-    /// What the server raises but for 40001 and 40P01; 08006 when the connection breaks.
+    /// Errors of the server except 40001 and 40P01; 08006 when the connection breaks.
     pub async fn attempt(&mut self, is_retry: bool) -> Result<Attempt> {
         if !is_retry {
             let random = &mut self.random;
@@ -139,7 +139,7 @@ impl WireClient {
         Ok(Answer::Done)
     }
 
-    /// What pgbench's own script sends, one statement after the other.
+    /// Sends the statements of pgbench's default script, one after the other.
     async fn read_and_write(&mut self, account: i64, delta: i64) -> Result<Answer> {
         let teller = i64::from(self.random.random_range(1..=TELLERS));
         let branch = i64::from(self.random.random_range(1..=BRANCHES));

@@ -55,15 +55,15 @@ impl AsyncWrite for Lent {
     }
 }
 
-/// What a server answered.
+/// The answer of a server.
 pub enum Answer {
-    /// Everything was done.
+    /// All statements succeeded.
     Done,
     /// An error with this SQLSTATE and message.
     Failed {
-        /// Five characters.
+        /// The code, which has five characters.
         sqlstate: String,
-        /// In the server's words.
+        /// The message in the server's words.
         message: String,
     },
 }

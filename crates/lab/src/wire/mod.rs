@@ -67,7 +67,7 @@ impl Driver for WireDriver {
     }
 }
 
-/// What all threads of a round share.
+/// Data that all threads of a round share.
 struct Connections<'r> {
     config: Config,
     settings: String,

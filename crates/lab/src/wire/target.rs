@@ -17,7 +17,7 @@ const RELOAD_TIME: Duration = Duration::from_secs(10);
 /// How prepared transactions of the lab are called.
 pub const GID_PREFIX: &str = "cohort_lab ";
 
-/// What a driver's error says, in one line, with its SQLSTATE.
+/// Converts an error of the PostgreSQL driver: its text in one line, with its SQLSTATE.
 pub fn failed(error: &tokio_postgres::Error) -> Error {
     match error.as_db_error() {
         Some(database) => Error::internal(format!(
@@ -34,12 +34,12 @@ pub fn failed(error: &tokio_postgres::Error) -> Error {
     }
 }
 
-/// What a server is.
+/// The kind of a server.
 #[derive(Clone, Debug)]
 pub struct ServerKind {
-    /// What `version()` says.
+    /// The answer of `version()`.
     pub version: String,
-    /// It is a Cohort, whose switches can be set.
+    /// The server is Cohort, whose switches can be set.
     pub has_switches: bool,
 }
 
@@ -47,7 +47,7 @@ impl ServerKind {
     /// Asks the server at `url`.
     ///
     /// # Errors
-    /// 08006 when it can't be reached, and what it says.
+    /// 08006 when the server can't be reached, and errors of the server.
     pub fn of(url: &str) -> Result<ServerKind> {
         ServerKind::read(&mut connect(url)?)
     }
@@ -69,9 +69,9 @@ pub struct Target {
     url: String,
     control: Client,
     kind: ServerKind,
-    /// What another Cohort's switches were.
+    /// The original values of the switches of another Cohort server.
     found: Vec<(String, String)>,
-    /// The server, if it is our own.
+    /// The server, if this process runs it.
     own: Option<Own>,
 }
 
@@ -186,7 +186,7 @@ impl Target {
         self.control.batch_execute(statements).map_err(|error| failed(&error))
     }
 
-    /// What each session sets for itself.
+    /// Returns the statements with which each session sets its own settings.
     pub fn session_settings(&self, switches: Switches) -> String {
         let delay = match switches.commit_delay_us {
             Some(micros) => micros.to_string(),
@@ -205,7 +205,7 @@ impl Target {
     /// Sets the switches that belong to the server as a whole, if it has them.
     ///
     /// # Errors
-    /// What the server says; 55000 if a switch doesn't take.
+    /// Errors of the server; 55000 if a switch does not take effect.
     pub fn apply(&mut self, switches: Switches) -> Result<()> {
         if let Some(own) = &self.own {
             embedded::apply(&own.database, switches);
@@ -268,10 +268,10 @@ impl Target {
         self.execute("select pg_reload_conf()")
     }
 
-    /// What the server has counted so far. PostgreSQL's sessions report what they did when they end.
+    /// Returns the server's counts so far. Sessions of PostgreSQL report their counts when they end.
     ///
     /// # Errors
-    /// What the server says.
+    /// Errors of the server.
     pub fn counts(&mut self) -> Result<EngineCounts> {
         let row = self.control.query_one("select wal_sync from pg_stat_wal", &[]).map_err(|error| failed(&error))?;
         let syncs: i64 = row.get(0);

@@ -55,7 +55,7 @@ pub fn figures(experiment: &Experiment, factor: f64) -> Vec<Figure> {
     figures
 }
 
-/// What every experiment found.
+/// The outcomes of all experiments.
 pub fn outcomes(factor: f64) -> Vec<Outcome> {
     EXPERIMENTS
         .iter()
