@@ -13,6 +13,7 @@ test: setup lint ## All tests.
 	@scripts/setup.sh tests
 	$(CARGO) xtask floors
 	$(CARGO) xtask links
+	$(CARGO) xtask prose
 	$(CARGO) test --workspace
 	scripts/shuttle.sh
 	scripts/loom.sh

@@ -15,7 +15,7 @@ struct Floor {
     may_use: Vec<String>,
 }
 
-/// What is wrong; nothing, if all is well.
+/// Returns the problems found; none if the crates keep to their floors.
 pub fn check(root: &Path) -> Result<Vec<String>, Failure> {
     let table = read_table(&std::fs::read_to_string(root.join("ARCHITECTURE.md"))?);
     let graph = read_graph(root)?;

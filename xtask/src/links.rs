@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// What is wrong; nothing, if all is well.
+/// Returns the problems found; none if all links are right.
 pub fn check(root: &Path) -> Result<Vec<String>, Failure> {
     let mut problems = Vec::new();
     for entry in std::fs::read_dir(root.join("crates"))? {

@@ -1,8 +1,9 @@
-//! Chores of the workspace: `cargo xtask floors`, `cargo xtask links`.
+//! Chores of the workspace: `cargo xtask floors`, `cargo xtask links`, `cargo xtask prose`.
 
 mod floors;
 mod inner_floors;
 mod links;
+mod prose;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,12 +17,18 @@ fn main() -> ExitCode {
             Ok(problems)
         }),
         Some("links") => links::check(root),
+        Some("prose") => {
+            std::env::args().nth(2).map_or_else(|| prose::check(root), |path| prose::check(Path::new(&path)))
+        }
         _ => {
             eprintln!(
                 "usage: cargo xtask floors    crates use only lower floors, as ARCHITECTURE.md says; modules, too, as their crate's README says"
             );
             eprintln!(
                 "       cargo xtask links     every link, the names in links to code, every crate's README are there"
+            );
+            eprintln!(
+                "       cargo xtask prose     sentences name their subject and are not too long; a path: only below it"
             );
             return ExitCode::FAILURE;
         }
