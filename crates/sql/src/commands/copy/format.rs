@@ -453,10 +453,12 @@ mod tests {
 
     #[test]
     fn text_lines_may_come_in_any_pieces_and_end_with_a_backslash_dot() {
-        let data = b"1\ta\\tb\\\\\n2\t\\N\r\n\\.\nignored\n";
         let expected = [row(&[Some("1"), Some("a\tb\\")]), row(&[Some("2"), None])];
-        for cut in 0..data.len() {
-            assert_eq!(lines(&[&data[..cut], &data[cut..]], &options("text")), expected, "cut at {cut}");
+        for end in ["\n", "\r", "\r\n"] {
+            let data = ["1\ta\\tb\\\\", "2\t\\N", "\\.", "ignored", ""].join(end).into_bytes();
+            for cut in 0..data.len() {
+                assert_eq!(lines(&[&data[..cut], &data[cut..]], &options("text")), expected, "{end:?}, cut at {cut}");
+            }
         }
     }
 
