@@ -9,6 +9,8 @@ type Failure = Box<dyn std::error::Error>;
 
 const WORDS_MAX: usize = 45;
 const NO_SUBJECTS: &[&str] = &["Who", "Whoever", "Whatever", "What"];
+/// Folders that programs write.
+const NO_SOURCES: &[&str] = &["target", "report"];
 const MARKERS: &[&str] = &["///", "//!", "//"];
 
 /// The sentences at fault in the Rust sources and Markdown pages below `folder`.
@@ -44,7 +46,7 @@ fn gather(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_text = path.extension().is_some_and(|extension| extension == "rs" || extension == "md");
-        if path.is_dir() && name != "target" && !name.starts_with('.') || path.is_file() && is_text {
+        if path.is_dir() && !NO_SOURCES.contains(&&*name) && !name.starts_with('.') || path.is_file() && is_text {
             gather(&path, files)?;
         }
     }
