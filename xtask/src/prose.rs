@@ -10,7 +10,7 @@ type Failure = Box<dyn std::error::Error>;
 const WORDS_MAX: usize = 45;
 const NO_SUBJECTS: &[&str] = &["Who", "Whoever", "Whatever", "What"];
 /// Folders that programs write.
-const NO_SOURCES: &[&str] = &["target", "report"];
+const NO_SOURCES: &[&str] = &["target", "report", "data"];
 const MARKERS: &[&str] = &["///", "//!", "//"];
 
 /// The sentences at fault in the Rust sources and Markdown pages below `folder`.
