@@ -130,7 +130,11 @@ impl LineReader {
         if self.is_at_end {
             return Ok(None);
         }
-        while self.looked < self.bytes.len() {
+        // All other bytes are data.
+        let is_special =
+            |byte: &u8| matches!(byte, b'\n' | b'\r' | b'\\') || *byte == options.quote || *byte == options.escape;
+        while let Some(plain) = self.bytes[self.looked.min(self.bytes.len())..].iter().position(is_special) {
+            self.looked += plain;
             let part = self.part(is_last_data, options).inspect_err(|_| self.count_quoted_ends())?;
             match part {
                 Part::Data(bytes) => self.looked += bytes,
