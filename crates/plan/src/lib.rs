@@ -82,7 +82,8 @@ pub struct Statement {
     pub command: Command,
     /// The catalog it was planned against; the executor checks it again once it holds the locks below.
     pub catalog_version: u64,
-    /// Relation locks to take before it runs, each relation once, in ascending order of oid.
+    /// Relation locks to take before it runs, each relation once: first those that the statement names, in its order, then those
+    /// that views read.
     pub locks: Arc<[(Oid, LockMode)]>,
     /// The privileges that it requires. They are checked each time it runs.
     pub access: Vec<Access>,
