@@ -105,7 +105,7 @@ fn same_window_call(a: &WindowCall, b: &WindowCall) -> bool {
 }
 
 /// Whether two calls that return sets are the same.
-pub fn same_set_call(a: &SetCall, b: &SetCall) -> bool {
+pub(crate) fn same_set_call(a: &SetCall, b: &SetCall) -> bool {
     same_function(&a.function, &b.function)
         && a.arguments.len() == b.arguments.len()
         && a.arguments.iter().zip(&b.arguments).all(|(a, b)| same(a, b))
@@ -127,7 +127,7 @@ fn same_aggregate(a: &AggregateCall, b: &AggregateCall) -> bool {
 }
 
 /// Whether two expressions of one query are the same, and one value: see [`is_one_aggregate`].
-pub fn is_one_value(left: &Expr, right: &Expr) -> bool {
+pub(crate) fn is_one_value(left: &Expr, right: &Expr) -> bool {
     match (&left.kind, &right.kind) {
         (ExprKind::Aggregate(a), ExprKind::Aggregate(b)) => is_one_aggregate(a, b),
         _ => same(left, right),
@@ -135,7 +135,7 @@ pub fn is_one_value(left: &Expr, right: &Expr) -> bool {
 }
 
 /// Whether two aggregates of one query are computed as one. An aggregate that calls something volatile is computed wherever it is written.
-pub fn is_one_aggregate(left: &AggregateCall, right: &AggregateCall) -> bool {
+pub(crate) fn is_one_aggregate(left: &AggregateCall, right: &AggregateCall) -> bool {
     same_aggregate(left, right) && (left.location == right.location || !is_volatile_aggregate(left))
 }
 

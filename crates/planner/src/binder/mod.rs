@@ -41,19 +41,21 @@ mod updatable_view;
 mod volatility;
 mod window;
 
-pub use aggregate::{is_one_aggregate, is_one_value, same, same_set_call};
+pub use aggregate::same;
+pub(crate) use aggregate::{is_one_aggregate, is_one_value, same_set_call};
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };
 pub use from::later_columns;
-pub use operator::null_test;
+pub(crate) use operator::null_test;
 pub use parameters::Parameters;
-pub use scope::SYSTEM_COLUMNS;
+pub(crate) use scope::SYSTEM_COLUMNS;
 pub use table::{copy_filter, expression_columns, has_whole_row, is_whole_row, named_columns, table_expressions};
 pub use target::column_name;
 pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};
-pub use volatility::{calls_volatile, is_volatile, is_volatile_query, is_volatile_set};
+pub use volatility::is_volatile;
+pub(crate) use volatility::{calls_volatile, is_volatile_query, is_volatile_set};
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -260,7 +262,7 @@ pub fn bind(
 
 /// [`bind`], for what becomes part of a statement that has `cte_count` common table expressions already: it gets the
 /// numbers after those.
-pub fn bind_after(
+pub(crate) fn bind_after(
     statement: &Statement,
     cte_count: u32,
     context: &mut BindContext<'_>,
@@ -320,7 +322,7 @@ pub fn domain_check(expr: &tree::Expr, context: &mut BindContext<'_>, parameters
 }
 
 /// Binds one statement.
-pub struct Binder<'c, 'a> {
+pub(crate) struct Binder<'c, 'a> {
     context: &'c mut BindContext<'a>,
     parameters: &'c mut Parameters,
     /// The queries around the current place, outermost first.

@@ -411,7 +411,11 @@ impl Binder<'_, '_> {
 }
 
 /// Of `x = NULL` or `NULL = x`, as it was written: the operand that `transform_null_equals` has tested for NULL.
-pub fn null_test<'t>(operator: &OperatorName, left: &'t tree::Expr, right: &'t tree::Expr) -> Option<&'t tree::Expr> {
+pub(crate) fn null_test<'t>(
+    operator: &OperatorName,
+    left: &'t tree::Expr,
+    right: &'t tree::Expr,
+) -> Option<&'t tree::Expr> {
     let is_null = |expr: &tree::Expr| matches!(expr.kind, Tree::Literal(tree::Literal::Null));
     if operator.schema.is_some() || operator.name != "=" {
         return None;

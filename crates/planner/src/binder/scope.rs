@@ -252,7 +252,7 @@ pub(super) struct NamedColumn {
 const XMIN: i32 = -2;
 
 /// The system columns of tables: name, attribute number, type.
-pub const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
+pub(crate) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
     ("ctid", -1, oids::TID),
     ("xmin", XMIN, oids::XID),
     ("cmin", -3, oids::CID),

@@ -15,7 +15,7 @@ pub fn is_volatile(expr: &Expr) -> bool {
 }
 
 /// Whether `expr` itself calls something volatile. Subqueries are not looked into, as in PostgreSQL where it orders computations.
-pub fn calls_volatile(expr: &Expr) -> bool {
+pub(crate) fn calls_volatile(expr: &Expr) -> bool {
     expr.any(&|inner| match &inner.kind {
         ExprKind::Call(call) => is_volatile_function(&call.function),
         ExprKind::Set(_) => true,
@@ -24,7 +24,7 @@ pub fn calls_volatile(expr: &Expr) -> bool {
 }
 
 /// Whether a call that returns a set may return another one when it is made again, or has effects.
-pub fn is_volatile_set(call: &SetCall) -> bool {
+pub(crate) fn is_volatile_set(call: &SetCall) -> bool {
     is_volatile_function(&call.function) || call.arguments.iter().any(is_volatile)
 }
 
@@ -50,7 +50,7 @@ fn is_volatile_subquery(subquery: &Subquery) -> bool {
 }
 
 /// Whether a query calls something volatile, at any depth.
-pub fn is_volatile_query(query: &Query) -> bool {
+pub(crate) fn is_volatile_query(query: &Query) -> bool {
     let mut is_volatile = calls_volatile_in_from(query);
     query.for_each_expr(0, &mut |expr, _| {
         is_volatile = is_volatile

@@ -87,7 +87,7 @@ pub fn dotted(name: &QualifiedName) -> String {
 }
 
 /// ` alias(column, ...)`
-pub fn alias_text(alias: &Alias) -> String {
+pub(crate) fn alias_text(alias: &Alias) -> String {
     let mut text = format!(" {}", quote_identifier(&alias.name));
     if !alias.columns.is_empty() {
         let columns: Vec<String> = alias.columns.iter().map(|column| quote_identifier(column)).collect();
