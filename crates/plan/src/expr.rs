@@ -415,6 +415,16 @@ pub enum WindowFrameBound {
     UnboundedFollowing,
 }
 
+impl WindowFrameBound {
+    /// The expression that says how far it lies from the current row, if there is one.
+    pub fn offset(&self) -> Option<&Expr> {
+        match self {
+            WindowFrameBound::Preceding(expr) | WindowFrameBound::Following(expr) => Some(expr),
+            _ => None,
+        }
+    }
+}
+
 /// A call of a function that may give a set of rows.
 #[derive(Debug, Clone)]
 pub struct SetCall {

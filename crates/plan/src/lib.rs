@@ -38,6 +38,7 @@
 pub mod bound;
 mod builtin_function;
 mod catalog_view;
+mod costs;
 mod expr;
 mod meaning;
 pub mod privileges;
@@ -59,6 +60,7 @@ use types::SqlType;
 use crate::privileges::Access;
 pub use builtin_function::{SUPPRESS_REDUNDANT_UPDATES, builtin_trigger_function, function_as_stored};
 pub use catalog_view::{CatalogCallbacks, CatalogView, describe_function, split_names};
+pub use costs::PlannerCosts;
 pub use expr::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FrameExclusion, FunctionTarget, Quantified,
     Quantifier, SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame,
@@ -496,6 +498,8 @@ pub struct Window {
     pub order: Vec<SortKey>,
     /// The window functions that are computed for each row.
     pub calls: Vec<WindowCall>,
+    /// For each call, the first call whose frame has the same offsets: offsets that are written the same way are computed once.
+    pub offsets_of: Vec<u32>,
 }
 
 /// INTERSECT or EXCEPT.

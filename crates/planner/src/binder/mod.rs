@@ -66,7 +66,7 @@ use base::lock_mode::LockMode;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use plan::bound::Query;
 use plan::privileges::{self, Access, ColumnsUsed, Privileges};
-use plan::{Expr, Meaning, SystemCatalog};
+use plan::{Expr, Meaning, PlannerCosts, SystemCatalog};
 use schema::catalog::{Catalog, PG_CATALOG_SCHEMA, TableDef, ViewScope};
 use scope::Scope;
 use syntax::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
@@ -189,29 +189,6 @@ pub struct PlannerSettings {
     /// `session_replication_role` is `replica`: other triggers are called.
     pub in_replica: bool,
     pub costs: PlannerCosts,
-}
-
-/// The costs that plans are compared by.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "they are named as the settings")]
-pub struct PlannerCosts {
-    pub seq_page_cost: f64,
-    pub random_page_cost: f64,
-    pub cpu_tuple_cost: f64,
-    pub cpu_index_tuple_cost: f64,
-    pub cpu_operator_cost: f64,
-}
-
-impl Default for PlannerCosts {
-    fn default() -> Self {
-        PlannerCosts {
-            seq_page_cost: 1.0,
-            random_page_cost: 4.0,
-            cpu_tuple_cost: 0.01,
-            cpu_index_tuple_cost: 0.005,
-            cpu_operator_cost: 0.0025,
-        }
-    }
 }
 
 impl Default for PlannerSettings {

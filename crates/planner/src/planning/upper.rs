@@ -505,7 +505,8 @@ impl Planner<'_, '_> {
             }
             let (width, rows) = (slots.len(), plan.rows);
             let cost = plan.cost + rows * self.context.settings.costs.cpu_operator_cost * lowered.len() as f64;
-            let built = Window { input: plan, partition, order, calls: lowered };
+            let offsets_of = lowered.iter().map(|call| first_with_offsets(call, &lowered)).collect();
+            let built = Window { input: plan, partition, order, calls: lowered, offsets_of };
             plan = node(Node::Window(Box::new(built)), width, rows, cost);
             super::check_plan_depth(&plan)?;
             layout = Layout { slots };
@@ -804,4 +805,22 @@ fn extract_sets(expr: &mut Expr, items: &mut Vec<SetItem>, first: i32, items_apa
 fn set_column(attribute: i32, sql_type: SqlType) -> Expr {
     let variable = Variable { level: 0, relation: SET_RELATION, attribute, location: -1 };
     Expr::new(ExprKind::Variable(variable), sql_type)
+}
+
+/// The place of the first call whose frame has the same offsets as that of `call`, which is one of the calls.
+fn first_with_offsets(call: &WindowCall, calls: &[WindowCall]) -> u32 {
+    let frame = &call.frame;
+    let has_same = |other: &WindowCall| {
+        other.frame.mode == frame.mode
+            && same_offset(&other.frame.start, &frame.start)
+            && same_offset(&other.frame.end, &frame.end)
+    };
+    calls.iter().position(has_same).expect("the call itself is one of them") as u32
+}
+
+fn same_offset(left: &WindowFrameBound, right: &WindowFrameBound) -> bool {
+    match (left.offset(), right.offset()) {
+        (Some(left), Some(right)) => binder::same(left, right),
+        (left, right) => left.is_none() && right.is_none(),
+    }
 }

@@ -97,7 +97,7 @@ impl<'p> WindowRows<'p> {
 
     fn next_partition(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.offsets.is_none() {
-            self.offsets = Some(offsets(&self.node.calls, run)?);
+            self.offsets = Some(offsets(self.node, run)?);
         }
         let mut rows = RowStore::default();
         let limit_bytes = sort_memory_bytes(run);

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use base::{Error, Result, sqlstate};
-use plan::{Expr, FrameExclusion, WindowCall, WindowFrameBound, WindowFrameMode};
+use plan::{FrameExclusion, WindowCall, WindowFrameBound, WindowFrameMode};
 use types::compare::compare_values;
 use types::datetime::arithmetic;
 use types::{EvalContext, Value};
@@ -12,7 +12,6 @@ use super::Run;
 use super::evaluate::evaluate;
 use super::spill::StoreReader;
 use super::window::Partition;
-use planner::binder;
 
 /// A frame: rows from one place up to another, some of them left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,42 +56,23 @@ pub(super) struct Offsets {
     end: Option<Value>,
 }
 
-/// The offsets of calls, computed once for all of them that have the same frame.
+/// The offsets of a window's calls, computed once for all of them that have the same frame.
 ///
 /// # Errors
 /// 22004 for NULL, 22013 for a negative number of rows or groups.
-pub(super) fn offsets<'p>(calls: &'p [WindowCall], run: &mut Run<'_, 'p>) -> Result<Vec<Offsets>> {
-    let mut found: Vec<Offsets> = Vec::with_capacity(calls.len());
-    for (place, call) in calls.iter().enumerate() {
+pub(super) fn offsets<'p>(window: &'p plan::Window, run: &mut Run<'_, 'p>) -> Result<Vec<Offsets>> {
+    let mut found: Vec<Offsets> = Vec::with_capacity(window.calls.len());
+    for (place, (call, first)) in window.calls.iter().zip(&window.offsets_of).enumerate() {
         let spec = &call.frame;
-        let known = calls[..place].iter().position(|known| {
-            known.frame.mode == spec.mode
-                && same_offset(&known.frame.start, &spec.start)
-                && same_offset(&known.frame.end, &spec.end)
-        });
-        found.push(match known {
-            Some(known) => found[known].clone(),
-            None => Offsets {
+        found.push(match *first as usize {
+            first if first < place => found[first].clone(),
+            _ => Offsets {
                 start: offset(&spec.start, "starting", spec.mode, run)?,
                 end: offset(&spec.end, "ending", spec.mode, run)?,
             },
         });
     }
     Ok(found)
-}
-
-fn offset_of(bound: &WindowFrameBound) -> Option<&Expr> {
-    match bound {
-        WindowFrameBound::Preceding(expr) | WindowFrameBound::Following(expr) => Some(expr),
-        _ => None,
-    }
-}
-
-fn same_offset(left: &WindowFrameBound, right: &WindowFrameBound) -> bool {
-    match (offset_of(left), offset_of(right)) {
-        (Some(left), Some(right)) => binder::same(left, right),
-        (left, right) => left.is_none() && right.is_none(),
-    }
 }
 
 /// The frame of the row at `at`.
@@ -170,7 +150,7 @@ fn offset<'p>(
     mode: WindowFrameMode,
     run: &mut Run<'_, 'p>,
 ) -> Result<Option<Value>> {
-    let Some(expr) = offset_of(bound) else { return Ok(None) };
+    let Some(expr) = bound.offset() else { return Ok(None) };
     let value = evaluate(expr, &[], run)?;
     if value.is_null() {
         let message = format!("frame {what} offset must not be null");

@@ -7,14 +7,13 @@ use base::lock_mode::{LockMode, WaitPolicy};
 use base::settings::Id;
 use base::{Error, Lsn, Oid, Result, sqlstate};
 use plan::privileges::Access;
-use plan::{CatalogView, Meaning, VirtualTable};
+use plan::{CatalogView, Meaning, PlannerCosts, VirtualTable};
 use schema::catalog::TableDef;
 use syntax::parser::no_stack;
 use types::random::RandomState;
 use types::{CatalogLookup, EvalContext, FormatSettings, Value};
 
 use super::plan_cache::Planned;
-use super::settings::planner_costs;
 use super::state::SessionState;
 use crate::client::{Client, OutgoingRow, Severity};
 use crate::executor::{Locals, evaluate};
@@ -313,7 +312,7 @@ fn planner_settings(state: &SessionState) -> PlannerSettings {
         transform_null_equals: is_on(Id::TransformNullEquals),
         standard_conforming_strings: state.parse_options().standard_conforming_strings,
         in_replica: state.is_in_replica(),
-        costs: planner_costs(&state.settings.borrow()),
+        costs: PlannerCosts::of(&state.settings.borrow()),
         ..PlannerSettings::default()
     }
 }

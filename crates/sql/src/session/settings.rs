@@ -17,7 +17,7 @@ use super::state::SessionState;
 use super::tcp::TcpTimes;
 use crate::client::{Client, Severity};
 use crate::commands::AutoExplain;
-use planner::binder::PlannerCosts;
+use plan::PlannerCosts;
 
 /// Settings in the form in which they are used, good until their generation changes.
 pub struct CachedSettings {
@@ -111,26 +111,11 @@ fn planner_choices(settings: &SessionSettings) -> Option<String> {
         Id::EnableSort,
     ];
     let methods = methods.map(|id| settings.get(id).as_bool());
-    let costs = planner_costs(settings);
+    let costs = PlannerCosts::of(settings);
     let nulls_equal = settings.get(Id::TransformNullEquals).as_bool();
     let in_replica = is_in_replica(settings);
     (methods.contains(&false) || costs != PlannerCosts::default() || nulls_equal || in_replica)
         .then(|| format!("{methods:?} {costs:?} {nulls_equal} {in_replica}"))
-}
-
-/// The costs that the planner counts with.
-pub(super) fn planner_costs(settings: &SessionSettings) -> PlannerCosts {
-    let cost = |id: Id| match settings.get(id) {
-        Setting::Float(cost) => cost,
-        other => unreachable!("a cost is a number: {other:?}"),
-    };
-    PlannerCosts {
-        seq_page_cost: cost(Id::SeqPageCost),
-        random_page_cost: cost(Id::RandomPageCost),
-        cpu_tuple_cost: cost(Id::CpuTupleCost),
-        cpu_index_tuple_cost: cost(Id::CpuIndexTupleCost),
-        cpu_operator_cost: cost(Id::CpuOperatorCost),
-    }
 }
 
 /// Whether `session_replication_role` is `replica`.
