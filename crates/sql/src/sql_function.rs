@@ -17,6 +17,7 @@ use types::{
 
 use crate::executor::{self, Run};
 use crate::session::planning::Environment;
+use crate::session::session_of;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
 use planner::binder;
 use planner::routine::{ParameterNames, check_columns, check_result, input_types, is_anonymous_row, result_shape};
@@ -147,7 +148,7 @@ impl KeptStatement {
     ) -> Result<Arc<Planned>> {
         // Taken out first: planning may call the function.
         let known = self.plan.lock().clone();
-        if let Some(planned) = known.filter(|planned| run.state.is_good(planned)) {
+        if let Some(planned) = known.filter(|planned| session_of(run).is_good(planned)) {
             return Ok(planned);
         }
         let planned = plan(run)?;
@@ -188,7 +189,7 @@ fn run_here(
         }
         error.context(format!("SQL function \"{}\" during startup", function.name))
     };
-    let body = Body::of(function, run.state).map_err(at_startup)?;
+    let body = Body::of(function, session_of(run)).map_err(at_startup)?;
     let types = input_types(function);
     let names = ParameterNames(function);
     let mut values = Vec::new();
@@ -204,7 +205,7 @@ fn run_here(
         let planned = loop {
             run.refresh_catalog();
             let planned = kept.planned(run, |run| {
-                let environment = Environment::new(run.state, &run.catalog).with_variables(Some(&names));
+                let environment = Environment::new(session_of(run), &run.catalog).with_variables(Some(&names));
                 environment.planned(&function.body, &tree.statement, binder::Parameters::fixed(types.clone()))
             });
             let planned = planned.map_err(at_startup)?;
@@ -212,7 +213,7 @@ fn run_here(
                 return Err(at_startup(plan::no_arbiter()));
             }
             let is_utility = matches!(planned.statement.kind, StatementKind::Utility(_));
-            if is_utility || locks.take(run.state, &planned).map_err(in_context)? {
+            if is_utility || locks.take(session_of(run), &planned).map_err(in_context)? {
                 break planned;
             }
         };
@@ -225,7 +226,7 @@ fn run_here(
                 return Err(Error::unsupported(message));
             }
             let text: Arc<str> = Arc::from(function.body.as_str());
-            let (state, client) = (run.state, &mut *run.client);
+            let (state, client) = (session_of(run), &mut *run.client);
             crate::commands::run_nested(state, utility, &planned, &text, arguments, Some(&names), client)
                 .map_err(in_context)?;
             run.relieve()?;
@@ -248,7 +249,7 @@ fn run_here(
                 .map_err(at_startup)?;
         }
         let is_volatile = function.volatility == Volatility::Volatile;
-        let state = run.state;
+        let state = session_of(run);
         if is_volatile {
             state.engine().push_snapshot()?;
         }

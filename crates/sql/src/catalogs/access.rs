@@ -13,11 +13,12 @@ use super::Equal;
 use super::objects::{roles, settings_array, timestamp};
 use super::rows::{NULL, row, text_array};
 use crate::executor::Run;
+use crate::session::session_of;
 use crate::session_defaults;
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
 pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let rules = AccessRules::parse(run.state.instance.database().settings().get(Id::HbaRules).as_text())?;
+    let rules = AccessRules::parse(session_of(run).instance.database().settings().get(Id::HbaRules).as_text())?;
     let rows = rules.0.iter().zip(1i32..).map(|(rule, number)| {
         let (address, netmask) = match rule.address {
             None => (NULL, NULL),
@@ -46,7 +47,7 @@ pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
 
 /// `pg_stat_ssl`
 pub fn pg_stat_ssl(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let sessions = run.state.instance.sessions();
+    let sessions = session_of(run).instance.sessions();
     let rows = sessions.iter().filter(|info| super::monitoring::shows_session(run, info)).map(|info| {
         let (version, cipher) = info.encryption.unzip();
         let bits = cipher.map(|cipher| if cipher.contains("128") { 128i32 } else { 256 });

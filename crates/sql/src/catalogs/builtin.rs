@@ -18,6 +18,7 @@ use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, lette
 use super::{Equal, relations};
 use crate::commands::definitions::stored_value;
 use crate::executor::Run;
+use crate::session::session_of;
 
 /// The tables of `information_schema` that are no views.
 const INFORMATION_TABLES: [&str; 4] = ["sql_features", "sql_implementation_info", "sql_parts", "sql_sizing"];
@@ -208,7 +209,8 @@ fn user_rows(run: &Run<'_, '_>, oid: Oid) -> Result<Vec<TypeRow>> {
         },
         UserTypeKind::Domain(base) => {
             let row = domain_row(run, plain, *base)?;
-            let shown = described.default.as_ref().map(|text| stored_value(run.state, text, false)).transpose()?;
+            let shown =
+                described.default.as_ref().map(|text| stored_value(session_of(run), text, false)).transpose()?;
             TypeRow { not_null: described.not_null, shown_default: shown, default: described.default.clone(), ..row }
         }
         UserTypeKind::Array(_) => return Ok(Vec::new()),

@@ -20,6 +20,7 @@ use super::rows::{Wanted, letter, row, wanted_oid};
 use super::{Equal, builtin, rule_oid, system_table};
 use crate::commands::dependencies::{Named, WantedUses};
 use crate::executor::Run;
+use crate::session::session_of;
 
 /// An object, or a part of one: its catalog, its number, and the number of the column.
 type Address = (Oid, Oid, i32);
@@ -255,7 +256,7 @@ fn named(run: &Run<'_, '_>, catalog: &Catalog, named: &Named) -> Vec<Address> {
 
 /// Defaults, checks, indexes, triggers, domains and functions of what their expressions use.
 fn add_expressions(run: &mut Run<'_, '_>, catalog: &Catalog, wanted: WantedUses, rows: &mut Rows) -> Result<()> {
-    for used in crate::commands::what_expressions_use(run.state, &mut *run.client, wanted)? {
+    for used in crate::commands::what_expressions_use(session_of(run), &mut *run.client, wanted)? {
         let object = (used.class, used.object, 0);
         let columns = || used.columns.iter().filter_map(|place| Some(column(used.table?, *place)));
         let is_check = used.class == class::CONSTRAINT;
@@ -273,7 +274,7 @@ fn add_expressions(run: &mut Run<'_, '_>, catalog: &Catalog, wanted: WantedUses,
 
 /// Views, by the rules they are, of what they read.
 fn add_views(run: &mut Run<'_, '_>, catalog: &Catalog, rows: &mut Rows) -> Result<()> {
-    for used in crate::commands::what_views_use(run.state, &mut *run.client)? {
+    for used in crate::commands::what_views_use(session_of(run), &mut *run.client)? {
         let rule = (class::RULE, rule_oid(used.view), 0);
         rows.add(rule, relation(used.view), 'i');
         rows.add(rule, relation(used.view), 'n');

@@ -18,6 +18,7 @@ use super::rows::{NULL, row, yes_or_no};
 use super::{Equal, objects};
 use crate::commands::definitions::{StoredAs, stored_expression};
 use crate::executor::Run;
+use crate::session::session_of;
 
 /// `tables`
 pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
@@ -48,7 +49,7 @@ pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
         let (kind, insertable) = match table.kind {
             RelationKind::Table if table.persistence == Persistence::Temporary => ("LOCAL TEMPORARY", true),
             RelationKind::Table => ("BASE TABLE", true),
-            RelationKind::View => ("VIEW", crate::session::functions::takes_rows(run.state, &table)),
+            RelationKind::View => ("VIEW", crate::session::functions::takes_rows(session_of(run), &table)),
             // The standard knows no materialized views.
             RelationKind::MaterializedView => continue,
         };
@@ -209,7 +210,7 @@ impl ColumnRow<'_> {
 }
 
 fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &ColumnDef) -> Result<Vec<Value>> {
-    let shown = |text: &String, stored_as| stored_expression(run.state, table, text, stored_as, false);
+    let shown = |text: &String, stored_as| stored_expression(session_of(run), table, text, stored_as, false);
     let row = ColumnRow {
         schema: run.catalog.schema_name(table.schema),
         table: &table.name,
@@ -220,7 +221,7 @@ fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &C
         sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
         identity: column.identity,
         generated: column.generated.as_ref().map(|text| shown(text, StoredAs::OverRow)).transpose()?,
-        updatable: crate::session::functions::is_updatable(run.state, table, place, false),
+        updatable: crate::session::functions::is_updatable(session_of(run), table, place, false),
     };
     Ok(row.values(run))
 }

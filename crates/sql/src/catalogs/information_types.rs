@@ -14,6 +14,7 @@ use super::relations::tables;
 use super::rows::{NULL, row, yes_or_no};
 use crate::commands::definitions::stored_value;
 use crate::executor::Run;
+use crate::session::session_of;
 
 /// The collation `"C"`, which names have.
 const C_COLLATION: Oid = Oid(950);
@@ -74,7 +75,7 @@ pub fn domains(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
         if builtin_type(base.oid).is_some() {
             values[3] = Value::text(format_type_name(&run.catalog, base.oid));
         }
-        let default = described.default.map(|text| stored_value(run.state, &text, false));
+        let default = described.default.map(|text| stored_value(session_of(run), &text, false));
         values.push(default.transpose()?.into());
         values.extend(identity(run, base.oid, "1".to_owned()));
         rows.push(values);
@@ -145,7 +146,7 @@ pub fn parameters(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
             values[14..17].fill(NULL);
             values.extend(identity(run, argument.type_oid, number.to_string()));
             let default = argument.default.as_ref().filter(|_| is_owned);
-            let default = default.map(|text| stored_value(run.state, text, false));
+            let default = default.map(|text| stored_value(session_of(run), text, false));
             values.push(default.transpose()?.into());
             rows.push(values);
         }

@@ -14,6 +14,7 @@ use super::Equal;
 use super::rows::{NULL, row, text_array, wanted_name, xid};
 use crate::executor::Run;
 use crate::session::SessionInfo;
+use crate::session::session_of;
 
 /// The word of `pg_settings.vartype`.
 fn kind_name(kind: &Kind) -> &'static str {
@@ -57,7 +58,7 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
     let mut rows = Vec::new();
     for (definition, value) in own.all().filter(|(definition, _)| wanted.matches(&definition.name)) {
         let id = definition.id;
-        if !crate::session::settings::may_see(run.state, id) {
+        if !crate::session::settings::may_see(session_of(run), id) {
             continue;
         }
         let (unit, minimum, maximum, words) = match definition.kind {
@@ -84,7 +85,7 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
             | Id::TcpKeepalivesCount
             | Id::TcpUserTimeout
             | Id::UnixSocketPermissions
-            | Id::DataDirectoryMode => crate::session::settings::show(run.state, definition.name)?,
+            | Id::DataDirectoryMode => crate::session::settings::show(session_of(run), definition.name)?,
             _ => plain_text(id, &value),
         };
         rows.push(row![
@@ -127,7 +128,7 @@ pub(super) fn shows_session(run: &Run<'_, '_>, info: &SessionInfo) -> bool {
 /// `pg_stat_activity`
 pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let wanted = equal.iter().find(|(column, _)| *column == 2).and_then(|(_, value)| value.as_i64());
-    let instance = &run.state.instance;
+    let instance = &session_of(run).instance;
     let database = instance.database();
     let waits = instance.waits();
     let running: FxHashMap<OwnerId, base::Xid> =
@@ -172,7 +173,7 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
 
 /// `pg_locks`
 pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let instance = &run.state.instance;
+    let instance = &session_of(run).instance;
     let pids: FxHashMap<OwnerId, i32> = instance.sessions().iter().map(|info| (info.owner(), info.pid)).collect();
     let prepared = run.state.engine().prepared_transactions();
     let prepared: FxHashMap<OwnerId, Xid> = prepared.iter().map(|prepared| (prepared.owner, prepared.xid)).collect();
@@ -283,9 +284,9 @@ fn own_locks(
         let holder = virtual_transaction(owner);
         row![kind, database, relation, NULL, NULL, number, NULL, NULL, NULL, NULL, holder, pid, mode, true, true, NULL]
     };
-    let own = run.state.info.owner();
+    let own = session_of(run).info.owner();
     let mut rows = vec![held("relation", Value::oid(DATABASE_OID), Value::oid(PG_LOCKS), NULL, own, "AccessShareLock")];
-    for info in run.state.instance.sessions().iter() {
+    for info in session_of(run).instance.sessions().iter() {
         let owner = info.owner();
         if owner == own || info.transaction_start.load(Relaxed) != 0 {
             rows.push(held("virtualxid", NULL, NULL, virtual_transaction(owner).into(), owner, "ExclusiveLock"));
@@ -315,12 +316,12 @@ pub fn pg_prepared_xacts(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
 
 /// `pg_prepared_statements`
 pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let mut statements: Vec<_> = run.state.prepared.borrow().values().cloned().collect();
+    let mut statements: Vec<_> = session_of(run).prepared.borrow().values().cloned().collect();
     statements.sort_by(|a, b| a.name.cmp(&b.name));
     let row = |statement: std::sync::Arc<crate::session::Prepared>| {
         // Types that were not given are those that binding found.
         let planned = match &statement.tree {
-            Some(_) => syntax::parser::if_readable(statement.plan(run.state))?,
+            Some(_) => syntax::parser::if_readable(statement.plan(session_of(run)))?,
             None => None,
         };
         let kept = statement.parameter_types();
@@ -341,7 +342,7 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
 
 /// `pg_cursors`: those of DECLARE, of functions and of the protocol.
 pub fn pg_cursors(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let cursors = run.state.cursors.borrow();
+    let cursors = session_of(run).cursors.borrow();
     let row = |(name, cursor): (&String, &crate::session::OpenCursor)| {
         row![
             name.as_str(),
@@ -352,7 +353,7 @@ pub fn pg_cursors(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
             time(cursor.opened_at),
         ]
     };
-    let portals = run.state.portals.portals();
+    let portals = session_of(run).portals.portals();
     let portal_row = |portal: &crate::session::ListedPortal| {
         row![portal.name.as_str(), &*portal.statement, false, false, false, time(portal.bound_at)]
     };

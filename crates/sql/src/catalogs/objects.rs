@@ -14,6 +14,7 @@ use types::{Implementation, Value, aggregates, functions, oids, type_functions};
 use super::Equal;
 use super::rows::{NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid};
 use crate::executor::Run;
+use crate::session::session_of;
 
 /// Schemas by number, those among them that have no descriptor.
 pub fn schemas(catalog: &Catalog) -> Vec<(Oid, String, Oid)> {
@@ -59,7 +60,7 @@ pub fn pg_init_privs(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Valu
 
 /// `pg_database`
 pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let oldest = run.state.instance.database().status().oldest_xid();
+    let oldest = session_of(run).instance.database().status().oldest_xid();
     Ok(vec![row![
         DATABASE_OID,
         run.state.database_name(),

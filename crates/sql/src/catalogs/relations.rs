@@ -21,6 +21,7 @@ use super::rows::{
 use super::{Equal, builtin, sequences};
 use crate::executor::Run;
 use crate::session::planning::Environment;
+use crate::session::session_of;
 use planner::binder::{DefinitionUse, definition_expression};
 
 /// A row of `pg_class`.
@@ -588,7 +589,7 @@ fn key_collation(run: &Run<'_, '_>, table: &Arc<TableDef>, index: &IndexDef, pla
 /// The type of an index's expression; `text` if it can't be told any more.
 fn expression_type(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> Result<SqlType> {
     let Some(expr) = if_readable(parse_expression(text))? else { return Ok(SqlType::TEXT) };
-    let bound = Environment::new(run.state, run.catalog.for_stored_text())
+    let bound = Environment::new(session_of(run), run.catalog.for_stored_text())
         .with_context(text, |context| definition_expression(context, Some(table), &expr, DefinitionUse::IndexKey));
     Ok(if_readable(bound)?.map_or(SqlType::TEXT, |bound| bound.sql_type))
 }
@@ -836,7 +837,7 @@ fn read_columns(
     used_for: DefinitionUse<'_>,
 ) -> Result<Vec<usize>> {
     let Some(expr) = if_readable(parse_expression(text))? else { return Ok(Vec::new()) };
-    let bound = Environment::new(run.state, run.catalog.for_stored_text())
+    let bound = Environment::new(session_of(run), run.catalog.for_stored_text())
         .with_context(text, |context| definition_expression(context, Some(table), &expr, used_for));
     Ok(if_readable(bound)?.map(|bound| planner::binder::named_columns(&bound, table)).unwrap_or_default())
 }

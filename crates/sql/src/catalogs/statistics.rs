@@ -9,10 +9,11 @@ use super::monitoring::time;
 use super::rows::{NULL, Wanted, row, wanted_oid};
 use super::{Equal, relations};
 use crate::executor::Run;
+use crate::session::session_of;
 
 /// `cohort_stat_ssi`: what serializable isolation has done, and whom it has sacrificed, by reason.
 pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let statistics = run.state.instance.database().transactions().ssi().statistics();
+    let statistics = session_of(run).instance.database().transactions().ssi().statistics();
     let aborts = engine::SERIALIZATION_FAILURES
         .iter()
         .zip(statistics.aborts)
@@ -41,7 +42,7 @@ fn milliseconds(micros: u64) -> Value {
 
 /// `pg_stat_wal`
 pub fn pg_stat_wal(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let (wal, since) = run.state.instance.counted.wal(run.state.instance.database());
+    let (wal, since) = session_of(run).instance.counted.wal(session_of(run).instance.database());
     Ok(vec![row![
         wal.records as i64,
         0i64,
@@ -57,7 +58,7 @@ pub fn pg_stat_wal(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 
 /// `pg_stat_slru`: of the caches that PostgreSQL has, the commit log's is the only one there is.
 pub fn pg_stat_slru(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let (xact, since) = run.state.instance.counted.commit_log(run.state.instance.database());
+    let (xact, since) = session_of(run).instance.counted.commit_log(session_of(run).instance.database());
     Ok(vec![row![
         "Xact",
         xact.zeroed as i64,
@@ -78,7 +79,7 @@ pub fn pg_stat_user_tables(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Ve
     if matches!(wanted, Wanted::Nothing(_)) {
         return Ok(Vec::new());
     }
-    let database = run.state.instance.database();
+    let database = session_of(run).instance.database();
     let mut rows = Vec::new();
     for table in relations::tables(run.catalog.catalog()) {
         if !table.kind.has_storage() || table.schema == PG_CATALOG_SCHEMA || !wanted.matches(&table.oid) {
@@ -133,7 +134,7 @@ pub fn pg_stat_database(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
     if !wanted_oid(equal, 0).matches(&DATABASE_OID) {
         return Ok(Vec::new());
     }
-    let instance = &run.state.instance;
+    let instance = &session_of(run).instance;
     let database = instance.database();
     let transactions = instance.counted.transactions(database);
     let (_, since) = instance.counted.wal(database);
@@ -164,7 +165,7 @@ pub fn pg_stat_database(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
 /// `pg_stat_bgwriter`: checkpoints, the page cleaner, and pages that were written because their frames were wanted. Counts that
 /// are not kept are NULL.
 pub fn pg_stat_bgwriter(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let instance = &run.state.instance;
+    let instance = &session_of(run).instance;
     let statistics = instance.database().statistics();
     let (checkpoints, buffer) = (statistics.checkpoints, statistics.buffer);
     Ok(vec![row![
@@ -184,14 +185,14 @@ pub fn pg_stat_bgwriter(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<V
 
 /// `pg_stat_archiver`: the log is not archived.
 pub fn pg_stat_archiver(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    Ok(vec![row![0i64, NULL, NULL, 0i64, NULL, NULL, time(run.state.instance.started_at)]])
+    Ok(vec![row![0i64, NULL, NULL, 0i64, NULL, NULL, time(session_of(run).instance.started_at)]])
 }
 
 /// `cohort_stat_commit`: how commits were gathered and made durable.
 pub fn cohort_stat_commit(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let database = run.state.instance.database();
-    let (wal, _) = run.state.instance.counted.wal(database);
-    let transactions = run.state.instance.counted.transactions(database);
+    let database = session_of(run).instance.database();
+    let (wal, _) = session_of(run).instance.counted.wal(database);
+    let transactions = session_of(run).instance.counted.transactions(database);
     let latency_us =
         |quantile: f64| transactions.commit_latency.quantile_us(quantile).map_or(0.0, |latency_us| latency_us as f64);
     let group = database.status().clog().group_statistics();
@@ -251,7 +252,7 @@ pub fn cohort_stat_latches(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
 /// `cohort_stat_commit_histograms`: how large cohorts were and how long syncs took, in classes of doubling width, and how long
 /// commits took until they were durable, in classes of an eighth of that. Classes that nothing fell in are left out.
 pub fn cohort_stat_commit_histograms(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    let instance = &run.state.instance;
+    let instance = &session_of(run).instance;
     let (WalStatistics { cohort_members, sync_time_us, .. }, _) = instance.counted.wal(instance.database());
     let latency = instance.counted.transactions(instance.database()).commit_latency;
     let rows = |name: &'static str, classes: &mut dyn Iterator<Item = (u64, u64)>| -> Vec<Vec<Value>> {

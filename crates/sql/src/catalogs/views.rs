@@ -14,6 +14,7 @@ use super::rows::{NULL, row};
 use super::{Equal, builtin};
 use crate::commands::dependencies::ViewUse;
 use crate::executor::Run;
+use crate::session::session_of;
 use planner::TableStatistics;
 
 /// Views that are queries: number, name, columns, and the query.
@@ -176,7 +177,7 @@ pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
 /// Views and what they read, for `view_table_usage` and `view_column_usage`: only of what the acting role owns.
 fn usage(run: &mut Run<'_, '_>) -> Result<Vec<(Vec<Value>, ViewUse)>> {
     let catalog = Arc::clone(run.catalog.catalog());
-    let used = crate::commands::what_views_use(run.state, &mut *run.client)?;
+    let used = crate::commands::what_views_use(session_of(run), &mut *run.client)?;
     let named = used.into_iter().filter_map(|used| {
         let view = catalog.table(used.view).filter(|view| view.kind == RelationKind::View)?;
         let schema = run.catalog.schema_name(view.schema);

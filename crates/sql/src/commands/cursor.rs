@@ -20,7 +20,7 @@ use crate::executor::{
 };
 use crate::session::planning::Environment;
 use crate::session::{
-    Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, new_run, query_plan,
+    Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, query_plan,
     refuse_read_only,
 };
 use planner::binder::{Parameters, VariableNames, is_volatile};
@@ -83,7 +83,7 @@ impl Given {
         if self.counts_only {
             return Ok(());
         }
-        self.rows.push_for(&state.instance, &row[..self.width.min(row.len())], work_memory_bytes(state))
+        self.rows.push_for(&state.database, &row[..self.width.min(row.len())], work_memory_bytes(state))
     }
 }
 
@@ -257,7 +257,7 @@ impl Cursor {
         let (parameters, keeps_input, computed) = (&self.parameters, self.keeps_input, self.computed);
         let result = source.running.with_dependent_mut(|planned, execution| -> Result<()> {
             let projection = volatile_projection(planned).filter(|_| keeps_input);
-            let mut run = new_run(state, client, parameters, &mut execution.locals);
+            let mut run = Run::new(state, client, parameters, &mut execution.locals);
             let limit_bytes = sort_memory_bytes(&run);
             while *taken < number || changes_rows {
                 if !execution.root.next(&mut run)? {
@@ -354,7 +354,7 @@ impl Cursor {
         let first_check = state.next_check.get();
         let parameters = &self.parameters;
         let row = source.running.with_dependent_mut(|planned, execution| {
-            let mut run = new_run(state, client, parameters, &mut execution.locals);
+            let mut run = Run::new(state, client, parameters, &mut execution.locals);
             projected(volatile_projection(planned).unwrap_or_default(), &row, &mut run)
         });
         let checked = row.and_then(|row| {
@@ -624,7 +624,7 @@ fn refuse_locks(state: &SessionState, planned: &Planned) -> Result<()> {
         return Ok(());
     }
     match crate::executor::locking_tag(query_plan(planned)?) {
-        Some(tag) => Err(crate::session::read_only_transaction(tag)),
+        Some(tag) => Err(crate::executor::read_only_transaction(tag)),
         None => Ok(()),
     }
 }

@@ -21,8 +21,8 @@ use types::{CatalogLookup, SqlType, Volatility};
 use super::dependencies::hold_named_in;
 use crate::client::{Client, Severity};
 use crate::executor::{Locals, Run};
+use crate::session::SessionState;
 use crate::session::planning::Environment;
-use crate::session::{SessionState, new_run};
 use planner::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
 use planner::deparse::{Deparser, Names, Qualify};
 use planner::{Inlining, volatility};
@@ -404,7 +404,7 @@ impl<'a> Ddl<'a> {
     pub fn with_run<'p, T>(&mut self, work: impl FnOnce(&mut Run<'_, 'p>) -> Result<T>) -> Result<T> {
         self.state.require_all(&self.needed.borrow())?;
         let mut locals = Locals::for_expression();
-        let mut run = new_run(self.state, self.client, &[], &mut locals);
+        let mut run = Run::new(self.state, self.client, &[], &mut locals);
         match self.target {
             Some(target) => {
                 self.state.while_in_use(Arc::from([(target, LockMode::AccessExclusive)]), || work(&mut run))

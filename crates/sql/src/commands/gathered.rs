@@ -1,12 +1,11 @@
 //! The rows of a portal, gathered instead of sent.
 
-use std::sync::Arc;
-
 use base::{Error, Lsn, Result};
+use engine::Database;
 
 use crate::client::{Client, OutgoingRow, Severity};
 use crate::executor::{RowStore, work_memory_bytes};
-use crate::session::{Instance, Portal, SqlSession};
+use crate::session::{Portal, SqlSession};
 
 impl SqlSession {
     /// Runs a portal to its end. Gives the rows that are left of it, and its tag.
@@ -15,8 +14,8 @@ impl SqlSession {
     /// Those of its statement.
     pub(crate) fn gather_rest(&mut self, portal: &mut Portal, client: &mut dyn Client) -> Result<(RowStore, String)> {
         let state = self.state();
-        let (instance, limit_bytes) = (Arc::clone(&state.instance), work_memory_bytes(state));
-        let mut collector = RowCollector { client, rows: RowStore::default(), instance, limit_bytes };
+        let (database, limit_bytes) = (state.database.clone(), work_memory_bytes(state));
+        let mut collector = RowCollector { client, rows: RowStore::default(), database, limit_bytes };
         let tag = self.run_some(portal, 0, &mut collector)?.unwrap_or_default();
         Ok((collector.rows, tag))
     }
@@ -26,7 +25,7 @@ impl SqlSession {
 struct RowCollector<'c> {
     client: &'c mut dyn Client,
     rows: RowStore,
-    instance: Arc<Instance>,
+    database: Database,
     limit_bytes: usize,
 }
 
@@ -40,7 +39,7 @@ impl Client for RowCollector<'_> {
     }
 
     fn row(&mut self, row: &OutgoingRow<'_>) -> Result<()> {
-        self.rows.push_for(&self.instance, row.values, self.limit_bytes)
+        self.rows.push_for(&self.database, row.values, self.limit_bytes)
     }
 
     fn notice(&mut self, severity: Severity, notice: &Error) {

@@ -13,7 +13,7 @@ use super::ddl::{Ddl, system_refusal};
 use super::stored_query::StoredQuery;
 use crate::catalogs;
 use crate::client::{Client, Severity};
-use crate::executor::{Captures, Firing};
+use crate::executor::{Captures, Firing, Run};
 use crate::session::{SessionState, SqlSession, UtilityOutput};
 
 /// The wishes of the options of VACUUM and ANALYZE.
@@ -311,7 +311,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     let mut locals = crate::executor::Locals::for_expression();
     if !fired.is_empty() {
         state.engine().push_snapshot()?;
-        let mut run = crate::session::new_run(state, client, &[], &mut locals);
+        let mut run = Run::new(state, client, &[], &mut locals);
         let result = fired.iter().try_for_each(|triggers| {
             Firing(triggers).before_statement(plan::Event::Truncate, None, &Captures::default(), &mut run)
         });
@@ -330,7 +330,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     if !fired.is_empty() {
         let first_check = state.next_check.get();
         state.engine().push_snapshot()?;
-        let mut run = crate::session::new_run(state, client, &[], &mut locals);
+        let mut run = Run::new(state, client, &[], &mut locals);
         let result = fired.iter().try_for_each(|triggers| {
             let captures = Captures::default();
             Firing(triggers).after_statement(plan::Event::Truncate, None, &captures, &mut run)

@@ -251,7 +251,7 @@ fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
     if !is_read_only {
         return Ok(());
     }
-    Err(crate::session::read_only_transaction(&tag))
+    Err(crate::executor::read_only_transaction(&tag))
 }
 
 /// Returns the name of a utility statement in messages about where it may run.

@@ -8,9 +8,9 @@ use syntax::tree::{Execute, ParsedStatement, Prepare, Statement};
 use types::{SqlType, Value};
 
 use crate::client::{Client, Formats};
-use crate::executor::{Locals, evaluate};
+use crate::executor::{Locals, Run, evaluate};
 use crate::session::planning::Environment;
-use crate::session::{Planned, Portal, Prepared, Progress, SessionState, SqlSession, UtilityOutput, new_run};
+use crate::session::{Planned, Portal, Prepared, Progress, SessionState, SqlSession, UtilityOutput};
 use planner::binder::{self, Parameters};
 
 /// PREPARE.
@@ -116,7 +116,7 @@ fn parameter_values(
     }
     state.engine().push_snapshot()?;
     let mut locals = Locals::for_expression();
-    let mut run = new_run(state, client, &[], &mut locals);
+    let mut run = Run::new(state, client, &[], &mut locals);
     let values = bound.iter().map(|expr| evaluate(expr, &[], &mut run)).collect();
     drop(run);
     state.engine().pop_snapshot();

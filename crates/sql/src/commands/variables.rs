@@ -170,7 +170,7 @@ pub(super) fn change_kept(state: &SessionState, kept: &mut Vec<(String, String)>
 
 fn reset_all(state: &SessionState) {
     state.settings.borrow_mut().reset_all();
-    drop(state.cached());
+    state.follow_settings();
     session_settings::note_application_name(state);
 }
 

@@ -1,13 +1,12 @@
 //! WHERE CURRENT OF: the row of a table that a cursor stands on.
 
 use base::{Error, Oid, Result, Tid, sqlstate};
-use plan::CursorName;
+use plan::{CursorName, Statement, StatementKind};
 use schema::row::RowBytes;
 use types::Value;
 
 use super::scan::ScanBase;
 use super::{Operator, Run};
-use crate::session::query_plan;
 
 /// The row a cursor stands on, its newest version; none if it is gone.
 pub struct CurrentOfRow<'p> {
@@ -67,18 +66,31 @@ fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>
         }
         _ => cursor.name.to_string(),
     };
-    let refusal = |what: String| Err(Error::new(sqlstate::INVALID_CURSOR_STATE, format!("cursor \"{name}\" {what}")));
-    let cursors = run.state.cursors.borrow();
-    let Some(open) = cursors.get(&name) else {
-        return Err(Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")));
-    };
-    if !open.planned.statement.is_read_only || query_plan(&open.planned).is_err() {
-        return refusal("is not a SELECT query".to_owned());
+    let mut found = Ok(None);
+    let is_open = run.host.look_at_cursor(&name, &mut |statement, place| {
+        found = place_at(statement, place, (table, table_name))
+            .map_err(|what| Error::new(sqlstate::INVALID_CURSOR_STATE, format!("cursor \"{name}\" {what}")));
+    });
+    if is_open {
+        found
+    } else {
+        Err(Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")))
     }
-    if matches!(open.place, CursorPlace::Held) {
-        return refusal("is held from a previous transaction".to_owned());
+}
+
+/// The place of the table's row that a cursor at `place` stands on, or why there can be none.
+fn place_at(
+    statement: &Statement,
+    place: &CursorPlace,
+    (table, table_name): (Oid, &str),
+) -> Result<Option<Tid>, String> {
+    if !statement.is_read_only || !matches!(statement.kind, StatementKind::Query(_)) {
+        return Err("is not a SELECT query".to_owned());
     }
-    let wanted = &open.planned.statement.row_places;
+    if matches!(place, CursorPlace::Held) {
+        return Err("is held from a previous transaction".to_owned());
+    }
+    let wanted = &statement.row_places;
     let mut fitting = wanted
         .tables
         .iter()
@@ -87,16 +99,16 @@ fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>
     let number = match (fitting.next(), fitting.next()) {
         (Some((number, _)), None) if wanted.locks_rows || wanted.is_simple => number,
         (Some(_), Some(_)) if wanted.locks_rows => {
-            return refusal(format!("has multiple FOR UPDATE/SHARE references to table \"{table_name}\""));
+            return Err(format!("has multiple FOR UPDATE/SHARE references to table \"{table_name}\""));
         }
         _ if wanted.locks_rows => {
-            return refusal(format!("does not have a FOR UPDATE/SHARE reference to table \"{table_name}\""));
+            return Err(format!("does not have a FOR UPDATE/SHARE reference to table \"{table_name}\""));
         }
-        _ => return refusal(format!("is not a simply updatable scan of table \"{table_name}\"")),
+        _ => return Err(format!("is not a simply updatable scan of table \"{table_name}\"")),
     };
-    match &open.place {
+    match place {
         CursorPlace::OnRow(row) => Ok(row.get(number).copied().flatten()),
-        _ => refusal("is not positioned on a row".to_owned()),
+        _ => Err("is not positioned on a row".to_owned()),
     }
 }
 

@@ -234,7 +234,9 @@ pub(super) fn call_function<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
         }
         FunctionTarget::Stored(function) => {
             check_depth()?;
-            crate::plpgsql::call(run.run()?, function, &call.types, arguments)
+            let run = run.run()?;
+            let host = run.host;
+            host.call(run, function, &call.types, arguments)
         }
     }
 }
@@ -469,6 +471,9 @@ pub(super) fn call_for_value(
 ) -> Result<Value> {
     match function {
         FunctionTarget::Builtin(function) => function.call(run, types, arguments),
-        FunctionTarget::Stored(function) => crate::plpgsql::call(run, function, types, arguments),
+        FunctionTarget::Stored(function) => {
+            let host = run.host;
+            host.call(run, function, types, arguments)
+        }
     }
 }

@@ -20,14 +20,15 @@ use schema::row::RowBytes;
 use types::reg_types::quote_identifier;
 use types::{SqlType, StorageKind, Value};
 
+use super::call_place::CallPlace;
+use super::host::{Host, OnRow};
 use super::keys::TableKeys;
 use super::modify::concurrent_change;
 use super::row_set::RowEquality;
+use super::state::ExecutionState;
 use super::trigger::QueuedCall;
 use super::{Locals, Run};
 use crate::client::Client;
-use crate::plpgsql::CallPlace;
-use crate::session::{Nested, SessionState};
 
 /// The foreign keys that changes of one table's rows touch.
 #[derive(Default)]
@@ -98,7 +99,7 @@ struct DeferrableKey {
 }
 
 impl DeferrableKey {
-    fn is_deferred(&self, state: &SessionState) -> bool {
+    fn is_deferred(&self, state: &ExecutionState) -> bool {
         let deferral = state.deferred.borrow();
         let said = deferral.by_constraint.get(&self.constraint).copied().or(deferral.all);
         said.unwrap_or(self.initially_deferred)
@@ -111,7 +112,7 @@ pub(super) fn queue_possible_duplicates(
     table: &Arc<TableDef>,
     duplicates: &[engine::PossibleDuplicate],
     of_primary: bool,
-    state: &SessionState,
+    state: &ExecutionState,
 ) {
     for duplicate in duplicates {
         let constraint = table.constraints.iter().find(|constraint| match constraint.kind {
@@ -197,7 +198,7 @@ impl ForeignKey {
         if is_replaced { self.on_update } else { self.on_delete }
     }
 
-    fn is_deferred(&self, state: &SessionState) -> bool {
+    fn is_deferred(&self, state: &ExecutionState) -> bool {
         let deferral = state.deferred.borrow();
         let said = deferral.by_constraint.get(&self.constraint).copied().or(deferral.all);
         self.deferrable && said.unwrap_or(self.initially_deferred)
@@ -226,7 +227,7 @@ impl ForeignKeys {
     }
 
     /// Those of and to `table` that changes of it by this session have looked at.
-    pub fn looked_at(table: &Arc<TableDef>, state: &SessionState) -> ForeignKeys {
+    pub fn looked_at(table: &Arc<TableDef>, state: &ExecutionState) -> ForeignKeys {
         let mut keys = ForeignKeys::of(table, &state.engine_catalog());
         if !keys.is_empty() {
             let is_kept = |key: &Arc<ForeignKey>| !table.unkept_constraints.contains(&key.constraint);
@@ -307,7 +308,7 @@ fn row_gone(key: &Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>, run
     }
 }
 
-fn queue(state: &SessionState, key: &Arc<ForeignKey>, what: Check) {
+fn queue(state: &ExecutionState, key: &Arc<ForeignKey>, what: Check) {
     // Actions are never deferred, checks are if the constraint is.
     let is_action = match &what {
         Check::Referenced { .. } => false,
@@ -318,17 +319,17 @@ fn queue(state: &SessionState, key: &Arc<ForeignKey>, what: Check) {
 }
 
 /// Queues the call of a trigger.
-pub(super) fn queue_call(state: &SessionState, call: QueuedCall) {
+pub(super) fn queue_call(state: &ExecutionState, call: QueuedCall) {
     let is_deferred = call.is_deferred(state);
     push(state, Work::Trigger(call), is_deferred);
 }
 
-fn push(state: &SessionState, work: Work, is_deferred: bool) {
+fn push(state: &ExecutionState, work: Work, is_deferred: bool) {
     let number = next_number(state);
     state.pending_checks.borrow_mut().push(PendingCheck { number, work, is_deferred, is_placed: false });
 }
 
-fn next_number(state: &SessionState) -> u64 {
+fn next_number(state: &ExecutionState) -> u64 {
     state.next_check.replace(state.next_check.get() + 1)
 }
 
@@ -339,7 +340,7 @@ fn place_of(first: u64, checks: &[PendingCheck]) -> usize {
 
 /// Moves the deferred checks of the statement that ends to the end of the queue. Statements that its triggers or functions ran have ended
 /// before it, so their checks come first.
-fn place_deferred(state: &SessionState, first: u64) {
+fn place_deferred(state: &ExecutionState, first: u64) {
     let mut pending = state.pending_checks.borrow_mut();
     let start = place_of(first, &pending);
     let deferred: Vec<PendingCheck> =
@@ -365,7 +366,8 @@ pub enum Due {
 ///
 /// # Errors
 /// 23503, and errors of the actions.
-pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Client) -> Result<()> {
+pub fn run_pending_checks(host: &dyn Host, due: Due, client: &mut dyn Client) -> Result<()> {
+    let state = host.execution();
     let first = match due {
         Due::Statement(first) => first,
         Due::All => 0,
@@ -375,7 +377,7 @@ pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Clien
         return Ok(());
     }
     let mut locals = Locals::for_expression();
-    let mut run = crate::session::new_run(state, client, &[], &mut locals);
+    let mut run = Run::new(host, client, &[], &mut locals);
     let began = due == Due::All;
     if began {
         state.engine().begin_statement()?;
@@ -393,7 +395,8 @@ pub fn run_pending_checks(state: &SessionState, due: Due, client: &mut dyn Clien
 ///
 /// # Errors
 /// As [`run_pending_checks`].
-pub fn apply_deferral(state: &SessionState, is_nested: bool, client: &mut dyn Client) -> Result<()> {
+pub fn apply_deferral(host: &dyn Host, is_nested: bool, client: &mut dyn Client) -> Result<()> {
+    let state = host.execution();
     let first = state.next_check.get();
     {
         let is_immediate = |check: &PendingCheck| match &check.work {
@@ -415,15 +418,15 @@ pub fn apply_deferral(state: &SessionState, is_nested: bool, client: &mut dyn Cl
         }));
     }
     if is_nested {
-        return run_pending_checks(state, Due::Statement(first), client);
+        return run_pending_checks(host, Due::Statement(first), client);
     }
     state.engine().begin_statement()?;
-    let result = run_pending_checks(state, Due::Statement(first), client);
+    let result = run_pending_checks(host, Due::Statement(first), client);
     state.engine().end_statement();
     result
 }
 
-fn run_all(state: &SessionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> {
+fn run_all(state: &ExecutionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> {
     let (is_all, first) = match due {
         Due::All => (true, 0),
         Due::Statement(first) => (false, first),
@@ -744,9 +747,6 @@ fn execute(key: &ForeignKey, text: &str, values: Vec<Value>, types: &[SqlType], 
     result.map_err(|error| error.context(format!("SQL statement \"{text}\"")))
 }
 
-/// A function called with each row of a statement.
-type OnRow<'f> = dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<ControlFlow<()>> + 'f;
-
 /// The table's present owner.
 fn owner_of(table: &TableDef, run: &Run<'_, '_>) -> Oid {
     run.catalog.catalog().table(table.oid).map_or(table.owner, |table| table.owner)
@@ -768,12 +768,10 @@ fn run_text(
     // To the triggers of the rows that are changed, the key's action counts as a trigger around them.
     let depth = &state.trigger_depth;
     depth.set(depth.get() + 1);
-    let done = state.acting_as(owner, || {
-        let planned = Nested::locked(state, || Nested::plan_text(state, &text, &types))?;
-        Nested::run(run, &planned, &values, on_row)
-    });
+    let host = run.host;
+    let done = state.acting_as(owner, || host.run_text(run, &text, &types, &values, on_row));
     depth.set(depth.get() - 1);
-    done.map(drop)
+    done
 }
 
 fn table_name(table: &TableDef, catalog: &CatalogView) -> String {

@@ -43,7 +43,10 @@ fn call_set(
     }
     match function {
         FunctionTarget::Builtin(function) => function.call_set(run, types, &arguments),
-        FunctionTarget::Stored(function) => crate::plpgsql::call_set(run, function, types, &arguments),
+        FunctionTarget::Stored(function) => {
+            let host = run.host;
+            host.call_set(run, function, types, &arguments)
+        }
     }
 }
 
@@ -351,7 +354,8 @@ impl<'p> Operator<'p> for VirtualRows<'p> {
             for (column, expr) in &self.node.equal {
                 equal.push((*column as usize, evaluate(expr, &[], run)?));
             }
-            let rows = crate::catalogs::rows(run, &self.node.table, &equal);
+            let host = run.host;
+            let rows = host.catalog_rows(run, &self.node.table, &equal);
             // The contents of these tables do not come from a visibility check on rows. They count as seen now (rule R3), and not sooner,
             // since they may show a commit that happened while they were computed.
             run.engine().observe_horizon();

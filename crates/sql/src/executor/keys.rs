@@ -14,7 +14,6 @@ use types::{SqlType, StorageKind, Value};
 use super::evaluate::evaluate;
 use super::scan::key_kind;
 use super::{Run, evaluate::is_true};
-use crate::commands::definitions::index_column;
 
 /// Makes the keys of one table's rows during one statement.
 pub struct TableKeys<'k, 'a, 'p> {
@@ -109,7 +108,7 @@ impl IndexKeySource for TableKeys<'_, '_, '_> {
                     let mut keys = expressions.into_iter().flat_map(|expressions| &expressions.keys);
                     let Some((_, expr)) = keys.find(|(key, _)| *key as usize == number) else { return Ok(None) };
                     let Some(value) = if_readable(evaluate(expr, &values, &mut **run))? else { return Ok(None) };
-                    let shown = if_readable(index_column(run.state, &table.def, index, number, true))?.flatten();
+                    let shown = if_readable(run.host.index_column(&table.def, index, number))?.flatten();
                     (shown.unwrap_or_default(), value, expr.sql_type)
                 }
             };

@@ -13,7 +13,12 @@ use types::Value;
 use super::modify::concurrent_change;
 use super::recheck::{Newest, Recheck};
 use super::{BoxOperator, Operator, Run};
-use crate::session::read_only_transaction;
+
+/// 25006
+pub fn read_only_transaction(what: &str) -> Error {
+    let message = format!("cannot execute {what} in a read-only transaction");
+    Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message)
+}
 
 /// Rewords an error of locking a row as PostgreSQL does: NOWAIT's names the table, and a deleted row is reported as updated.
 #[cold]
@@ -29,7 +34,7 @@ fn in_words_of_locking(error: Error, table: &Table, wait: WaitPolicy) -> Error {
 }
 
 /// The words for a query that locks rows in messages about where it may run; `None` if it locks none.
-pub(crate) fn locking_tag(plan: &Plan) -> Option<&'static str> {
+pub fn locking_tag(plan: &Plan) -> Option<&'static str> {
     if let Node::LockRows(node) = &plan.node {
         return Some(tag(node));
     }
@@ -39,7 +44,7 @@ pub(crate) fn locking_tag(plan: &Plan) -> Option<&'static str> {
 }
 
 /// The name of a statement in errors about functions that are not volatile. `None` if it neither changes nor locks rows.
-pub(crate) fn changing_tag(statement: &plan::Statement) -> Option<&'static str> {
+pub fn changing_tag(statement: &plan::Statement) -> Option<&'static str> {
     let StatementKind::Query(plan) = &statement.kind else { return None };
     match statement.command {
         Command::Select | Command::Utility => {

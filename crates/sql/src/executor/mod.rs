@@ -7,6 +7,9 @@
 
 mod accumulator;
 mod aggregate;
+mod assignment_cast;
+mod call_place;
+mod check_mark;
 mod cte;
 mod current_of;
 mod deep;
@@ -14,6 +17,8 @@ mod evaluate;
 mod foreign_key;
 mod function_scan;
 mod hash_join;
+mod helpers;
+mod host;
 mod join;
 mod keys;
 mod limit;
@@ -25,14 +30,17 @@ mod modify_view;
 mod operand;
 mod read_ahead;
 mod recheck;
+mod rights;
 mod row_decoder;
 mod row_set;
 mod scan;
 mod set_operation;
+mod settings;
 mod shared_change;
 mod sort;
 mod sort_key;
 mod spill;
+mod state;
 mod subquery;
 mod trigger;
 mod window;
@@ -46,23 +54,28 @@ use base::{Error, Oid, Result, Tid, sqlstate};
 use schema::catalog::TableDef;
 use schema::row::RowBytes;
 
+pub use assignment_cast::cast_for_assignment;
+pub use call_place::{CallPlace, outer_context, place_line};
+pub use check_mark::CheckMark;
 pub use current_of::CursorPlace;
 pub use evaluate::evaluate;
 pub use foreign_key::{Deferral, Due, PendingCheck, apply_deferral, check_existing_rows, run_pending_checks};
+pub use helpers::Helpers;
+pub use host::{Host, OnRow};
 pub use keys::TableKeys;
-pub(crate) use lock_rows::{changing_tag, locking_tag};
+pub use lock_rows::{changing_tag, locking_tag, read_only_transaction};
 pub use measure::{Effort, Measured, Measurements};
 pub use row_decoder::RowDecoder;
+pub use settings::{invalid_value, parts_of_date_style, timeout};
 pub use shared_change::{Captured, SharedChange};
-pub(crate) use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
-pub use trigger::{Captures, Firing};
+pub use spill::{RowStore, StoreReader, sort_memory_bytes, work_memory_bytes};
+pub use state::{ExecutionState, Login};
+pub use trigger::{Captures, Firing, TriggerCall};
 
 use crate::client::{Client, Severity};
-use crate::session::SessionState;
 use cte::CteState;
 pub use cte::run_changes_of_ctes;
 use plan::{CatalogView, NEW_ROWS, Node, OLD_ROWS, Plan, ScanId, Statement};
-use planner::domain;
 use subquery::SubqueryState;
 use types::random::RandomState;
 use types::{CatalogLookup, EvalContext, FormatSettings, Value};
@@ -101,7 +114,7 @@ pub struct Locals<'p> {
     /// The relations that the statement uses.
     relations: Option<&'p Arc<[(Oid, LockMode)]>>,
     /// Values of rows outside of the subquery or inner side that reads them.
-    pub(crate) outer: Vec<Value>,
+    pub outer: Vec<Value>,
     subqueries: Vec<Option<Box<SubqueryState<'p>>>>,
     ctes: Vec<CteState<'p>>,
     /// Rows that conditions took out: for EXPLAIN ANALYZE, whose operators take the count to themselves.
@@ -207,8 +220,10 @@ impl<'p> Locals<'p> {
 
 /// One execution's access to its session, its client and its parameters.
 pub struct Run<'a, 'p> {
-    /// The session.
-    pub state: &'a SessionState,
+    /// The session's state.
+    pub state: &'a ExecutionState,
+    /// The session above it.
+    pub host: &'a dyn Host,
     /// Where notices go.
     pub client: &'a mut dyn Client,
     /// `$1`, `$2`, ...
@@ -256,6 +271,29 @@ impl Drop for Run<'_, '_> {
 const STACK_RESERVE_BYTES: usize = 128 * 1024;
 
 impl<'a, 'p> Run<'a, 'p> {
+    /// An execution of a statement, or of an expression, for a session.
+    pub fn new(
+        host: &'a dyn Host,
+        client: &'a mut dyn Client,
+        parameters: &'a [Value],
+        locals: &'a mut Locals<'p>,
+    ) -> Run<'a, 'p> {
+        let state = host.execution();
+        Run {
+            state,
+            host,
+            client,
+            parameters,
+            locals,
+            catalog: state.catalog(),
+            format: state.format(),
+            transaction_timestamp: state.transaction_timestamp.get(),
+            statement_timestamp: state.statement_timestamp.get(),
+            depth: 0,
+            random: None,
+        }
+    }
+
     /// The engine's session.
     #[inline]
     pub fn engine(&self) -> Ref<'a, engine::Session> {
@@ -295,13 +333,14 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Tells the client something that is no error.
     pub fn notice(&mut self, severity: Severity, notice: &Error) {
-        self.state.notice(severity, notice, &mut *self.client);
+        self.host.notice(severity, notice, &mut *self.client);
     }
 
     /// The same execution with other locals: for a re-check or a function's expression.
     pub fn with_locals<'b, 'q>(&'b mut self, parameters: &'b [Value], locals: &'b mut Locals<'q>) -> Run<'b, 'q> {
         Run {
             state: self.state,
+            host: self.host,
             client: &mut *self.client,
             parameters,
             locals,
@@ -358,13 +397,8 @@ impl EvalContext for Run<'_, '_> {
     }
 
     fn check_domain(&mut self, domain: Oid, value: &Value) -> Result<()> {
-        let catalog = self.catalog.clone();
-        domain::check_domain(&catalog, domain, value, &mut |check| {
-            self.state.require_all(&check.needed)?;
-            let mut locals = Locals::for_expression();
-            let mut run = self.with_locals(std::slice::from_ref(value), &mut locals);
-            evaluate(&check.condition, &[], &mut run)
-        })
+        let host = self.host;
+        host.check_domain(self, domain, value)
     }
 
     fn is_new_label(&self, key: i64) -> bool {
@@ -372,11 +406,13 @@ impl EvalContext for Run<'_, '_> {
     }
 
     fn session_function(&mut self, function: Oid, arguments: &[Value]) -> Result<Value> {
-        crate::session::functions::call(self, function, arguments)
+        let host = self.host;
+        host.session_function(self, function, arguments)
     }
 
     fn session_set_function(&mut self, function: Oid, arguments: &[Value]) -> Result<Vec<Value>> {
-        crate::session::functions::call_set(self, function, arguments)
+        let host = self.host;
+        host.session_set_function(self, function, arguments)
     }
 }
 

@@ -24,8 +24,9 @@ use types::{CatalogLookup, EvalContext, FormatSettings, Implementation, Value, V
 
 use super::Run;
 use super::evaluate::{Evaluator, is_true};
+use super::helpers::Shareable;
 use super::row_decoder::RowDecoder;
-use crate::session::{SessionState, Shareable};
+use super::state::ExecutionState;
 
 /// Blocks of a piece: some hundred microseconds of work.
 const PIECE_BLOCKS: u32 = 32;
@@ -123,7 +124,7 @@ pub(super) fn divide(scan: &mut TableScan, run: &Run<'_, '_>) -> Option<(SharedS
         let helpers_max = integer(Id::MaxParallelWorkersPerGather).min(integer(Id::MaxParallelWorkers));
         (helpers_max, integer(Id::MinParallelTableScanSize))
     };
-    let helpers_max = run.state.instance.helpers.useful().min(usize::try_from(helpers_max).unwrap_or(0));
+    let helpers_max = run.state.helpers.useful().min(usize::try_from(helpers_max).unwrap_or(0));
     if helpers_max == 0 {
         return None;
     }
@@ -240,7 +241,7 @@ impl ReadAhead {
                 drop(state);
                 if more {
                     let helped: Weak<Work> = Arc::downgrade(&work);
-                    if !run.state.instance.helpers.ask(helped) {
+                    if !run.state.helpers.ask(helped) {
                         work.state.lock().helpers -= 1;
                     }
                 }
@@ -317,7 +318,7 @@ impl Work {
 
     /// The rows of some blocks that pass the filter. `session` is the reader, or `None` if a helper reads. A session that reads lets its
     /// thread's other sessions run.
-    fn read(&self, blocks: Range<u32>, mut batch: Batch, session: Option<&SessionState>) -> Result<Outcome> {
+    fn read(&self, blocks: Range<u32>, mut batch: Batch, session: Option<&ExecutionState>) -> Result<Outcome> {
         let Batch { values, rows, removed_rows, used, .. } = &mut batch;
         (*rows, *removed_rows, *used) = (0, 0, PageUse::default());
         let mut helper = Helper { work: self, session, case_operands: Vec::new(), random: None };
@@ -398,7 +399,7 @@ impl Shareable for Work {
 struct Helper<'a> {
     work: &'a Work,
     /// The session, if that is who reads.
-    session: Option<&'a SessionState>,
+    session: Option<&'a ExecutionState>,
     case_operands: Vec<Value>,
     random: Option<RandomState>,
 }

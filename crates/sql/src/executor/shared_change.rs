@@ -13,13 +13,13 @@ use plan::Event;
 use sync::Mutex;
 use types::RecordValue;
 
+use super::state::ExecutionState;
 use super::{RowStore, Run};
-use crate::session::SessionState;
 
 /// One kind of change of one table, by a statement and the actions that follow from it.
 pub struct SharedChange {
     /// In one sequence with the checks that wait for the end of a statement, so that a statement knows its own.
-    number: u64,
+    pub(super) number: u64,
     /// The command that the statement itself is.
     command: CommandId,
     table: Oid,
@@ -36,7 +36,7 @@ impl SharedChange {
     /// The change that is going on, if an action joins the statement whose checks are numbered from `statement` on, or if another
     /// part of the statement `command` has begun it; a new one otherwise.
     pub(super) fn join(
-        state: &SessionState,
+        state: &ExecutionState,
         (statement, command): (Option<u64>, CommandId),
         (table, event): (Oid, Event),
         is_read: bool,
@@ -123,7 +123,7 @@ impl Captured {
     }
 
     /// The old rows, or the new ones.
-    pub(crate) fn rows(&self, is_new: bool) -> Arc<RowStore> {
+    pub fn rows(&self, is_new: bool) -> Arc<RowStore> {
         if is_new { &self.new } else { &self.old }.lock().clone().unwrap_or_default()
     }
 
@@ -138,14 +138,5 @@ impl Captured {
             }
         }
         Ok(())
-    }
-}
-
-impl SessionState {
-    /// The statement whose checks are numbered from here on has ended, or is undone.
-    pub(crate) fn forget_shared_changes_from(&self, first: u64) {
-        let mut changes = self.shared_changes.borrow_mut();
-        // They are in the order of their numbers. Those of the statements around this one may be thousands.
-        while changes.pop_if(|change| change.number >= first).is_some() {}
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use base::settings::Id;
 use base::{Error, Result};
-use engine::TemporaryFile;
+use engine::{Database, TemporaryFile};
 use rustc_hash::FxHashMap;
 use types::packed::{Packed, read_any, write_any};
 use types::{RecordShape, RecordValue, Value};
 
 use super::row_set::{RowEquality, Rows};
+use super::state::ExecutionState;
 use super::{BoxOperator, Run};
-use crate::session::{Instance, SessionState};
 
 /// Bytes written or read at once.
 const BLOCK_BYTES: usize = 32 << 10;
@@ -28,12 +28,12 @@ const PARTITION_BITS: u32 = 4;
 pub(super) const DEPTH_MAX: u32 = 6;
 
 /// `work_mem` in bytes: what a sort or a materialised set of rows may take.
-pub(crate) fn sort_memory_bytes(run: &Run<'_, '_>) -> usize {
+pub fn sort_memory_bytes(run: &Run<'_, '_>) -> usize {
     work_memory_bytes(run.state)
 }
 
 /// The same of a session.
-pub(crate) fn work_memory_bytes(state: &SessionState) -> usize {
+pub fn work_memory_bytes(state: &ExecutionState) -> usize {
     state.settings.borrow().get(Id::WorkMem).as_integer().unwrap_or(4096).max(64) as usize * 1024
 }
 
@@ -63,11 +63,11 @@ const SHORT_TEXT_MARK: u8 = 249;
 
 impl SpillWriter {
     pub fn new(run: &Run<'_, '_>) -> Result<SpillWriter> {
-        SpillWriter::of(&run.state.instance)
+        SpillWriter::of(&run.state.database)
     }
 
-    fn of(instance: &Instance) -> Result<SpillWriter> {
-        let file = instance.database().temporary_file()?;
+    fn of(database: &Database) -> Result<SpillWriter> {
+        let file = database.temporary_file()?;
         Ok(SpillWriter { file, buffer: Vec::new(), shapes: Vec::new() })
     }
 
@@ -356,18 +356,18 @@ impl RowStore {
 
     /// Adds a row, which may use up to `limit_bytes` with the others.
     pub fn push(&mut self, row: &[Value], limit_bytes: usize, run: &Run<'_, '_>) -> Result<()> {
-        self.push_for(&run.state.instance, row, limit_bytes)
+        self.push_for(&run.state.database, row, limit_bytes)
     }
 
     /// The same without a statement at hand.
-    pub fn push_for(&mut self, instance: &Instance, row: &[Value], limit_bytes: usize) -> Result<()> {
+    pub fn push_for(&mut self, database: &Database, row: &[Value], limit_bytes: usize) -> Result<()> {
         if let Some(writer) = &mut self.spilled {
             self.offsets.push(writer.push(row)?);
             return Ok(());
         }
         self.memory.push(row);
         if self.memory.bytes() > limit_bytes {
-            let mut writer = SpillWriter::of(instance)?;
+            let mut writer = SpillWriter::of(database)?;
             for index in 0..self.memory.len() {
                 self.offsets.push(writer.push(self.memory.get(index))?);
             }
@@ -382,6 +382,7 @@ impl RowStore {
         self.spilled.as_mut().map_or(Ok(()), SpillWriter::flush)
     }
 
+    /// How many rows there are.
     pub fn len(&self) -> usize {
         self.memory.len() + self.offsets.len()
     }
@@ -389,7 +390,7 @@ impl RowStore {
 
 /// Somebody who reads a [`RowStore`].
 #[derive(Default)]
-pub(crate) struct StoreReader {
+pub struct StoreReader {
     place: SpillPlace,
     row: Vec<Value>,
     /// The number of `row`, from 1; 0 for none.

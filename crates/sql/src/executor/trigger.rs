@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{CommandId, Error, Oid, Result, sqlstate};
-use plan::{Event, PlannedTrigger, SUPPRESS_REDUNDANT_UPDATES, TableTriggers};
+use plan::{Event, PlannedTrigger, SUPPRESS_REDUNDANT_UPDATES, TableTriggers, VirtualTable};
 use schema::catalog::{FunctionDef, TriggerDef, TriggerTiming};
 use schema::row::ColumnSet;
-use types::{RecordValue, Value};
+use types::{RecordShape, RecordValue, Value};
 
 use super::Run;
+use super::assignment_cast::cast_for_assignment;
 use super::evaluate::is_true;
 use super::shared_change::{Captured, EndMark, SharedChange};
-use crate::plpgsql::{TriggerCall, call_trigger};
-use crate::session::SessionState;
+use super::state::ExecutionState;
 
 /// The changes of a statement that its triggers need, by event; `None` for an event that no trigger needs.
 #[derive(Default)]
@@ -53,6 +53,38 @@ pub struct QueuedCall {
     end: Option<EndMark>,
 }
 
+/// The values passed to a trigger function.
+pub struct TriggerCall<'a> {
+    /// The trigger's name.
+    pub name: &'a str,
+    /// BEFORE, AFTER or INSTEAD OF.
+    pub when: &'static str,
+    /// ROW or STATEMENT.
+    pub level: &'static str,
+    /// INSERT, UPDATE, DELETE or TRUNCATE.
+    pub operation: &'static str,
+    /// The table.
+    pub table: Oid,
+    /// Its name.
+    pub table_name: &'a str,
+    /// Its schema's name.
+    pub table_schema: &'a str,
+    /// The arguments of CREATE TRIGGER.
+    pub arguments: &'a [String],
+    /// The shape of the table's rows.
+    pub shape: &'a Arc<RecordShape>,
+    /// The old row, of UPDATE and DELETE.
+    pub old: Option<Arc<RecordValue>>,
+    /// The new row, of INSERT and UPDATE.
+    pub new: Option<Arc<RecordValue>>,
+    /// The trigger.
+    pub oid: Oid,
+    /// The statement's rows as tables that can be read.
+    pub transition_tables: &'a Arc<[Arc<VirtualTable>]>,
+    /// Those rows.
+    pub captured: Option<&'a Arc<Captured>>,
+}
+
 /// A table's triggers, to be fired.
 pub struct Firing<'t>(pub &'t Arc<TableTriggers>);
 
@@ -67,7 +99,7 @@ impl std::ops::Deref for Firing<'_> {
 impl Firing<'_> {
     /// The changes to keep for the statement that runs as `command`. A foreign key's action is part of the statement
     /// whose checks are numbered from `statement` on.
-    pub fn captures(&self, state: &SessionState, statement: Option<u64>, command: CommandId) -> Captures {
+    pub fn captures(&self, state: &ExecutionState, statement: Option<u64>, command: CommandId) -> Captures {
         let shared = |event: Event| {
             let concerned = || self.list.iter().filter(|trigger| event.concerns(&trigger.def));
             let is_read = concerned().any(|trigger| !trigger.transition_tables.is_empty());
@@ -138,7 +170,7 @@ impl Firing<'_> {
                 continue;
             }
             let Some(((value, (_, source)), (_, target))) = fields.next() else { break };
-            row.push(crate::plpgsql::cast(value.clone(), *source, *target, run)?);
+            row.push(cast_for_assignment(value.clone(), *source, *target, run)?);
         }
         Ok(row)
     }
@@ -365,7 +397,8 @@ fn call(
     // The function may have another body or owner than when the statement was planned, or the call queued.
     let catalog = run.state.engine_catalog();
     let function = catalog.function(trigger.function.oid).unwrap_or(&trigger.function);
-    call_trigger(run, function, &call)
+    let host = run.host;
+    host.call_trigger(run, function, &call)
 }
 
 impl QueuedCall {
@@ -375,7 +408,7 @@ impl QueuedCall {
     }
 
     /// Whether it waits for the transaction's end.
-    pub fn is_deferred(&self, state: &SessionState) -> bool {
+    pub fn is_deferred(&self, state: &ExecutionState) -> bool {
         let def = &self.trigger.def;
         let deferral = state.deferred.borrow();
         let said = deferral.by_constraint.get(&def.oid).copied().or(deferral.all);

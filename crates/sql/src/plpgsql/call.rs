@@ -9,13 +9,14 @@ use super::expression::{as_call, bind_call, within};
 use super::frame::Frame;
 use super::tree::{Expression, find_label, find_variable};
 use crate::executor::{Due, Locals, Run, evaluate, run_pending_checks};
+use crate::session::session_of;
 
 /// Runs a CALL.
 ///
 /// # Errors
 /// Errors of the procedure; 42601 for an output parameter whose argument is no variable.
 pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-    let parsed = syntax::parser::parse(&call.text, run.state.parse_options())?;
+    let parsed = syntax::parser::parse(&call.text, session_of(run).parse_options())?;
     let Some(Statement::Call(written)) = parsed.first().map(|parsed| &parsed.statement) else {
         return Err(Error::internal("a CALL that is none"));
     };
@@ -27,7 +28,7 @@ pub fn run_call(call: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>)
     let types = CallTypes::new(arguments.iter().map(|argument| argument.sql_type), SqlType::new(function.returns));
     let may_end_transaction = super::transaction::may_be_ended_below(frame, run);
     let result = as_call(call, frame, run, |run| {
-        let state = run.state;
+        let state = session_of(run);
         state.engine().push_snapshot()?;
         let first_check = state.next_check.get();
         let mut locals = Locals::for_expression();

@@ -11,13 +11,14 @@ use types::{SqlType, Value};
 
 use super::dynamic::open_dynamic;
 use super::expression::{evaluate, open_statement, told_from};
-use super::frame::{Frame, cast};
+use super::frame::Frame;
 use super::interpret::{Flow, after_round, columns_of, dynamic, run_statements, set_found};
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
 use crate::client::Formats;
 use crate::commands::{Cursor, Given};
-use crate::executor::{Run, StoreReader};
+use crate::executor::{Run, StoreReader, cast_for_assignment};
 use crate::session::Opening;
+use crate::session::session_of;
 
 /// A cursor's arguments, with the parameters they name.
 type Arguments = [(Option<String>, Expression)];
@@ -87,7 +88,7 @@ pub fn open(
         name_of(cursor, frame, run)?
     };
     // The empty name is that of what the client has asked for last.
-    if name.is_empty() || run.state.is_name_taken(&name) {
+    if name.is_empty() || session_of(run).is_name_taken(&name) {
         return Err(cursor_error(sqlstate::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
     }
     let scroll = scroll.or_else(|| bound.as_ref().and_then(|bound| bound.scroll));
@@ -101,7 +102,7 @@ pub fn open(
     };
     // Nobody but the trigger's own function can read its transition tables.
     if frame.transition_tables.is_some() {
-        opened.gather(run.state, &mut *run.client)?;
+        opened.gather(session_of(run), &mut *run.client)?;
     }
     keep(&name, opened, statement, run);
     frame.note_cursor(&name);
@@ -132,19 +133,19 @@ fn open_source(
 fn keep(name: &str, cursor: Cursor, statement: Arc<str>, run: &Run<'_, '_>) {
     let is_scrollable = cursor.is_scrollable();
     let opening = Opening { statement, formats: Formats::default(), is_binary: false, is_scrollable };
-    run.state.open_cursor(name, cursor, opening);
+    session_of(run).open_cursor(name, cursor, opening);
 }
 
 /// The next number in the names of cursors without a name. Loops over queries use numbers, too.
 fn count_unnamed(run: &Run<'_, '_>) -> u32 {
-    let number = run.state.unnamed_cursors.get().wrapping_add(1);
-    run.state.unnamed_cursors.set(number);
+    let number = session_of(run).unnamed_cursors.get().wrapping_add(1);
+    session_of(run).unnamed_cursors.set(number);
     number
 }
 
 /// A name for a cursor that was given none.
 fn unused_name(run: &Run<'_, '_>) -> String {
-    let cursors = run.state.cursors.borrow();
+    let cursors = session_of(run).cursors.borrow();
     loop {
         let number = count_unnamed(run);
         let name = format!("<unnamed portal {number}>");
@@ -157,7 +158,7 @@ fn unused_name(run: &Run<'_, '_>) -> String {
 fn count_of(count: Option<&Expression>, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<i64> {
     let Some(count) = count else { return Ok(1) };
     let (value, sql_type) = evaluate(count, frame, run)?;
-    match cast(value, sql_type, SqlType::INT4, run)? {
+    match cast_for_assignment(value, sql_type, SqlType::INT4, run)? {
         Value::Int4(count) => Ok(i64::from(count)),
         _ => Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "relative or absolute cursor position is null")),
     }
@@ -188,7 +189,7 @@ pub fn fetch(
     match into {
         None => set_found(given.count, frame),
         Some(target) => {
-            let columns = run.state.with_cursor(&name, |cursor| Ok(columns_of(cursor.planned())))?;
+            let columns = session_of(run).with_cursor(&name, |cursor| Ok(columns_of(cursor.planned())))?;
             let mut reader = StoreReader::default();
             let mut first = if given.count > 0 { Some(reader.read(&given.rows, 0)?.to_vec()) } else { None };
             frame.number_fetched_rows(&name, first.as_deref_mut().unwrap_or_default(), run);
@@ -200,7 +201,7 @@ pub fn fetch(
 }
 
 fn fetch_rows(fetch: &Fetch, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<Given> {
-    let state = run.state;
+    let state = session_of(run);
     let fetch_from =
         |run: &mut Run<'_, '_>| state.with_cursor(&fetch.cursor, |cursor| cursor.fetch(state, fetch, &mut *run.client));
     told_from(frame, None, run, fetch_from)
@@ -211,7 +212,7 @@ fn fetch_rows(fetch: &Fetch, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result
 /// # Errors
 /// 34000 for a cursor that is not open, 24000 for one that is in use.
 pub fn close(cursor: usize, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<()> {
-    run.state.close_cursor(&name_of(cursor, frame, run)?)
+    session_of(run).close_cursor(&name_of(cursor, frame, run)?)
 }
 
 /// FOR over a bound cursor.
@@ -263,7 +264,7 @@ fn run_rounds(
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Flow> {
-    let state = run.state;
+    let state = session_of(run);
     let mut found = false;
     // A COMMIT in the loop leaves its cursor open, and nobody closes it meanwhile.
     state.looped_cursors.borrow_mut().push(name.to_owned());
@@ -286,7 +287,7 @@ fn run_pinned(
 ) -> Result<Flow> {
     let cursor = Name::from(name);
     let describe = |cursor: &mut Cursor| Ok((cursor.is_of_plain_query(), columns_of(cursor.planned())));
-    let (is_plain, columns) = run.state.with_cursor(name, describe)?;
+    let (is_plain, columns) = session_of(run).with_cursor(name, describe)?;
     let loop_target = frame.loop_target(target, run);
     loop {
         let fetch = Fetch { direction: FetchDirection::Forward, count, cursor: cursor.clone(), is_move: false };

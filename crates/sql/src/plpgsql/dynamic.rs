@@ -15,6 +15,7 @@ use super::frame::Frame;
 use super::interpret::gather_rows;
 use crate::commands::Cursor;
 use crate::executor::{self, Due, Run};
+use crate::session::session_of;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
 use planner::binder::Parameters;
 
@@ -31,7 +32,7 @@ pub fn open_dynamic(
     let what = "SQL statement";
     let text: Arc<str> = Arc::from(dynamic.text.as_str());
     let refused = |message: String| Err(Error::new(sqlstate::INVALID_CURSOR_DEFINITION, message));
-    match dynamic.statements(run.state)?.as_deref() {
+    match dynamic.statements(session_of(run))?.as_deref() {
         Some([ParsedStatement { statement: Statement::Transaction(command), .. }]) => {
             return refused(format!("cannot open {} query as cursor", command.name()));
         }
@@ -110,7 +111,7 @@ fn plan_dynamic(
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<Arc<Planned>> {
-    let state = run.state;
+    let state = session_of(run);
     let plan_here = || match tree {
         Some(tree) => Nested::plan_uncached(state, text, tree, types),
         None => Nested::plan_client_text(state, text, types),
@@ -150,7 +151,7 @@ fn plan_apart(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<Arc<Planned>> {
-    let mut environment = environment(frame, run.state, is_cursor);
+    let mut environment = environment(frame, session_of(run), is_cursor);
     if let Some(values) = values {
         environment = environment.with_parameter_values(values);
     }
@@ -158,7 +159,7 @@ fn plan_apart(
     if let Some(tree) = tree {
         return environment.planned(text, &tree.statement, parameters);
     }
-    let mut statements = syntax::parser::parse(text, run.state.parse_options())?;
+    let mut statements = syntax::parser::parse(text, session_of(run).parse_options())?;
     let tree = statements.pop().ok_or_else(|| Error::new(sqlstate::SYNTAX_ERROR, "a statement is empty"))?;
     environment.planned(text, &tree.statement, parameters)
 }
@@ -200,7 +201,7 @@ fn run_all(
 ) -> Result<u64> {
     let what = "SQL statement";
     let text: Arc<str> = Arc::from(dynamic.text.as_str());
-    let Some(statements) = dynamic.statements(run.state)? else {
+    let Some(statements) = dynamic.statements(session_of(run))? else {
         let work = |run: &mut Run<'_, '_>| run_one_dynamic((&text, None), dynamic, frame, run, on_plan, on_row);
         return told_from(frame, Some((what, &text)), run, work).map_err(|error| in_text(error, what, &text));
     };
@@ -246,7 +247,7 @@ fn run_one_dynamic(
     on_row: &mut OnRow<'_>,
 ) -> Result<u64> {
     let (types, values) = dynamic.parameters();
-    let state = run.state;
+    let state = session_of(run);
     let planned = plan_dynamic((text, tree), (&types, &values), dynamic.is_cursor, frame, run)?;
     on_plan(&planned)?;
     if let StatementKind::Utility(utility) = &planned.statement.kind {

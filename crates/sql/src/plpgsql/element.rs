@@ -7,9 +7,9 @@ use types::functions::assign;
 use types::{ArrayValue, Dimension, RecordValue, SqlType, Value, copy_of_values, oids};
 
 use super::expression::evaluate;
-use super::frame::{Frame, cast};
+use super::frame::Frame;
 use super::tree::{Expression, Step, Subscript, VariableKind};
-use crate::executor::Run;
+use crate::executor::{Run, cast_for_assignment};
 
 /// Replaces one element or slice of the array in a variable, where it is, or the part of the element that `steps` lead to. A value
 /// that can't be changed there is given back changed, with its type, for the variable to be assigned.
@@ -47,7 +47,7 @@ pub fn assign_element(
     };
     let places = places(subscripts, frame, run)?;
     if is_slice(subscripts) {
-        let value = cast(value, sql_type, array_type, run)?;
+        let value = cast_for_assignment(value, sql_type, array_type, run)?;
         let mut changed = ArrayValue::empty(element);
         if let (Value::Array(array), _) = frame.current(target, run)? {
             changed = array.copied()?;
@@ -58,7 +58,7 @@ pub fn assign_element(
         return Ok(Some((Value::Array(Arc::new(changed)), array_type)));
     }
     let element_type = SqlType::with_typmod(element, array_type.typmod);
-    let value = cast(value, sql_type, element_type, run)?;
+    let value = cast_for_assignment(value, sql_type, element_type, run)?;
     let places: Vec<i32> = places.into_iter().filter_map(|(_, place)| place).map(|place| place as i32).collect();
     // A domain's checks are to see the whole array.
     if let (false, VariableKind::Scalar(_), Value::Array(array)) =
@@ -119,14 +119,14 @@ impl Way {
     ) -> Result<Value> {
         run.check_depth()?;
         let Some((step, rest)) = steps.split_first() else {
-            return cast(self.value.clone(), self.sql_type, own_type, run);
+            return cast_for_assignment(self.value.clone(), self.sql_type, own_type, run);
         };
         let changed = match step {
             Step::Field(field) => self.with_field(current, own_type, (field, rest), frame, run)?,
             Step::Part(subscripts) => self.with_element(current, own_type, (subscripts, rest), frame, run)?,
         };
         // A domain's checks see the whole value.
-        cast(changed, types::base_type(&run.catalog, own_type), own_type, run)
+        cast_for_assignment(changed, types::base_type(&run.catalog, own_type), own_type, run)
     }
 
     fn with_field(
@@ -240,7 +240,7 @@ fn with_json_part(
         };
         let (step, step_type) = evaluate(step, frame, run)?;
         starts_with_number |= number == 0 && matches!(step_type.oid, oids::INT2 | oids::INT4);
-        match cast(step, step_type, SqlType::TEXT, run)? {
+        match cast_for_assignment(step, step_type, SqlType::TEXT, run)? {
             Value::Text(step) => steps.push(step),
             _ => {
                 let message = "jsonb subscript in assignment must not be null";
@@ -248,14 +248,14 @@ fn with_json_part(
             }
         }
     }
-    let part = cast(value, sql_type, SqlType::new(oids::JSONB), run)?;
+    let part = cast_for_assignment(value, sql_type, SqlType::new(oids::JSONB), run)?;
     let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
     assign::with_json_part(&document, &steps, starts_with_number, &part)
 }
 
 fn place(expression: &Expression, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<i64> {
     let (value, sql_type) = evaluate(expression, frame, run)?;
-    match cast(value, sql_type, SqlType::INT4, run)? {
+    match cast_for_assignment(value, sql_type, SqlType::INT4, run)? {
         Value::Int4(place) => Ok(i64::from(place)),
         _ => Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null")),
     }

@@ -18,8 +18,9 @@ use super::frame::Frame;
 use super::interpret::gather_rows;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
 use crate::commands::Cursor;
-use crate::executor::{self, Due, Locals, Run, StoreReader};
+use crate::executor::{self, CallPlace, Due, Locals, Run, StoreReader};
 use crate::session::planning::Environment;
+use crate::session::session_of;
 use crate::session::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
 use planner::binder::{Parameters, VariableConflict, VariableNames};
 
@@ -148,7 +149,7 @@ fn plan(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result
     // Taken out first: what follows may plan other expressions, and this one, too.
     let known = expression.plan.lock().clone();
     if let Some(plan) = known
-        && run.state.is_good(&plan.planned)
+        && session_of(run).is_good(&plan.planned)
         && plan.trigger == trigger_of(frame)
         && plan.fields.iter().all(|(record, field, sql_type)| frame.field_type(*record, field) == Some(*sql_type))
         && plan.rows.iter().all(|(record, sql_type)| frame.type_of(*record) == *sql_type)
@@ -178,7 +179,7 @@ fn plan_for_values(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
-    let is_wanted = match PlanCacheMode::of(run.state) {
+    let is_wanted = match PlanCacheMode::of(session_of(run)) {
         PlanCacheMode::ForceGeneric => false,
         PlanCacheMode::ForceCustom => true,
         PlanCacheMode::Auto => generic.custom_plans.load(Ordering::Relaxed) < CUSTOM_PLANS_FIRST,
@@ -186,7 +187,7 @@ fn plan_for_values(
     if !is_wanted {
         return Ok(generic);
     }
-    let tree = parsed(expression, run.state).map_err(|error| within(error, expression))?;
+    let tree = parsed(expression, session_of(run)).map_err(|error| within(error, expression))?;
     let values = parameters_of(&generic, frame)?;
     let plan = plan_tree(expression, &tree.statement, Some(&values), frame, run);
     let plan = plan.map_err(|error| within(error, expression))?;
@@ -202,7 +203,7 @@ fn locked(
     run: &mut Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
     let mut locks = RelationLocks::default();
-    while !locks.take(run.state, &plan.planned).map_err(|error| within(error, expression))? {
+    while !locks.take(session_of(run), &plan.planned).map_err(|error| within(error, expression))? {
         run.catalog = run.state.catalog();
         plan = self::plan(expression, frame, run)?;
     }
@@ -212,7 +213,7 @@ fn locked(
 
 /// See [`plan`].
 fn plan_anew(expression: &Expression, frame: &Frame<'_>, run: &Run<'_, '_>) -> Result<ExpressionPlan> {
-    let tree = parsed(expression, run.state)?;
+    let tree = parsed(expression, session_of(run))?;
     let plan = plan_tree(expression, &tree.statement, None, frame, run)?;
     *expression.plan.lock() = Some(plan.clone());
     Ok(plan)
@@ -237,14 +238,14 @@ fn plan_tree(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
-    let names = Names::new(frame, expression, run.state);
+    let names = Names::new(frame, expression, session_of(run));
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
-    let mut environment = environment(frame, run.state, expression.is_cursor).with_variables(Some(&names));
+    let mut environment = environment(frame, session_of(run), expression.is_cursor).with_variables(Some(&names));
     if let Some(values) = values {
         environment = environment.with_parameter_values(values);
     }
     let known = expression.plan.lock().clone().map(|plan| plan.planned);
-    let earlier = known.as_ref().and_then(|planned| planned.meaning_now(run.state));
+    let earlier = known.as_ref().and_then(|planned| planned.meaning_now(session_of(run)));
     let planned = environment.meaning_as(earlier).planned(&expression.text, tree, Parameters::fixed(types));
     // This error comes first: binding met it before any other error.
     if let Some(missing) = names.missing.take() {
@@ -307,7 +308,7 @@ pub(super) fn told_from<T>(
     run: &mut Run<'_, '_>,
     work: impl FnOnce(&mut Run<'_, '_>) -> Result<T>,
 ) -> Result<T> {
-    let state = run.state;
+    let state = session_of(run);
     let function = Arc::clone(&frame.function.signature);
     let statement = statement.map(|(what, text)| (what, Arc::clone(text)));
     let place = Some((function, frame.line, frame.activity));
@@ -315,41 +316,6 @@ pub(super) fn told_from<T>(
     let result = work(run);
     state.calls.borrow_mut().pop();
     result
-}
-
-/// Where a function has called something, or the server has run a statement of its own.
-pub struct CallPlace {
-    /// The function, its line, and what it does there.
-    place: Option<(Arc<str>, u32, &'static str)>,
-    statement: Option<(&'static str, Arc<str>)>,
-}
-
-impl CallPlace {
-    /// A statement that the server itself has written.
-    pub fn of_server(statement: &Arc<str>) -> CallPlace {
-        CallPlace { place: None, statement: Some(("SQL statement", Arc::clone(statement))) }
-    }
-}
-
-/// The lines of a notice's context that are the callers' of the function it comes from.
-pub fn outer_context(calls: &[CallPlace]) -> String {
-    let mut context = String::new();
-    for call in calls.iter().rev() {
-        if let Some((what, text)) = &call.statement {
-            context.push_str(&format!("\n{what} \"{text}\""));
-        }
-        if let Some((function, line, activity)) = &call.place {
-            context.push('\n');
-            context.push_str(&place_line(function, *line, activity));
-        }
-    }
-    context
-}
-
-/// `PL/pgSQL function f() line 3 at RAISE`
-pub fn place_line(function: &str, line: u32, activity: &str) -> String {
-    let at = if activity.starts_with("during") { "" } else { "at " };
-    format!("PL/pgSQL function {function} line {line} {at}{activity}")
 }
 
 /// The parameters of `plan`: the variables, and the record fields it reads.
@@ -478,7 +444,7 @@ fn seeing_changes<T>(
     if !frame.function.is_volatile {
         return told_from(frame, None, run, work);
     }
-    let state = run.state;
+    let state = session_of(run);
     state.engine().push_snapshot()?;
     let result = told_from(frame, None, run, work);
     state.engine().pop_snapshot();
@@ -496,7 +462,7 @@ fn may_tell(expr: &plan::Expr) -> bool {
 pub type OnRow<'f> = dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<ControlFlow<()>> + 'f;
 
 fn run_plan(plan: &ExpressionPlan, frame: &Frame<'_>, run: &mut Run<'_, '_>, on_row: &mut OnRow<'_>) -> Result<u64> {
-    let state = run.state;
+    let state = session_of(run);
     if frame.function.is_volatile {
         state.engine().push_snapshot()?;
     }
@@ -543,7 +509,7 @@ pub fn run_statement(
                 let plan = loop {
                     let plan =
                         plan_tree(expression, source, None, frame, run).map_err(|error| within(error, expression))?;
-                    if locks.take(run.state, &plan.planned).map_err(|error| within(error, expression))? {
+                    if locks.take(session_of(run), &plan.planned).map_err(|error| within(error, expression))? {
                         break plan;
                     }
                 };
@@ -555,14 +521,14 @@ pub fn run_statement(
         let result = parameters_of(&plan, frame).and_then(|parameters| {
             told_from(frame, Some(described(expression)), run, |run| match (&**utility, made_of) {
                 (Statement::CreateTableAs(create), Some((planned, parameters))) => {
-                    let state = run.state;
+                    let state = session_of(run);
                     let client = &mut *run.client;
                     let output = crate::commands::create_table_as(state, create, planned, parameters, text, client)?;
                     run.catalog = state.catalog();
                     Ok(count_in(&output.tag))
                 }
                 (Statement::Do { .. }, _) if super::transaction::may_be_ended_below(frame, run) => {
-                    let state = run.state;
+                    let state = session_of(run);
                     state.may_end_transaction.set(true);
                     let result = run_utility(utility, &plan.planned, text, &parameters, frame, run, on_row);
                     state.may_end_transaction.set(false);
@@ -607,11 +573,11 @@ pub fn bind_call(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<(Arc<schema::catalog::FunctionDef>, Vec<plan::Expr>, Vec<Value>)> {
-    let names = Names::new(frame, expression, run.state);
+    let names = Names::new(frame, expression, session_of(run));
     let types: Vec<SqlType> = (0..frame.function.variables.len()).map(|place| frame.type_of(place)).collect();
     let view = run.state.catalog();
-    let trimmed = crate::commands::without_outputs(run.state, call);
-    let environment = Environment::new(run.state, &view).with_variables(Some(&names));
+    let trimmed = crate::commands::without_outputs(session_of(run), call);
+    let environment = Environment::new(session_of(run), &view).with_variables(Some(&names));
     let bind = |call: &syntax::tree::FunctionCall| {
         environment.with_rights(&expression.text, |context| {
             planner::binder::procedure_call(context, call, &mut Parameters::fixed(types.clone()))
@@ -661,7 +627,7 @@ pub(super) fn run_utility(
         let tag = crate::commands::tag_of(utility);
         return Err(Error::unsupported(format!("{tag} is not allowed in a non-volatile function")));
     }
-    let state = run.state;
+    let state = session_of(run);
     let output = crate::commands::run_nested(state, utility, planned, text, parameters, None, &mut *run.client)?;
     run.relieve()?;
     // Later statements see the objects that it made.
@@ -719,7 +685,7 @@ pub(super) fn open_planned(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<Cursor> {
-    Cursor::of_function(run.state, planned, parameters, scroll, frame.function.is_volatile)
+    Cursor::of_function(session_of(run), planned, parameters, scroll, frame.function.is_volatile)
 }
 
 /// Opens a cursor over a statement of the body, which gives its rows as they are wanted; those of a utility statement are there at once.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use plan::VirtualTable;
-use types::{Cast, CastContext, RecordShape, RecordValue, SqlType, Value, oids};
+use types::{RecordShape, RecordValue, SqlType, Value, oids};
 
 use super::row_types::ChangedTypes;
 use super::tree::{Function, RowType, Variable, VariableKind};
-use crate::executor::{RowStore, Run};
+use crate::executor::{RowStore, Run, cast_for_assignment};
 
 /// See the module.
 pub struct Frame<'f> {
@@ -190,7 +190,7 @@ impl<'f> Frame<'f> {
         }
         match &variable.kind {
             VariableKind::Scalar(target) => {
-                let value = cast(value, sql_type, *target, run)?;
+                let value = cast_for_assignment(value, sql_type, *target, run)?;
                 check_null(variable, &value)?;
                 self.values[place] = value;
                 Ok(())
@@ -203,11 +203,13 @@ impl<'f> Frame<'f> {
                     (Value::Record(record), Some(shape)) => fit_record(&record, shape, run)?,
                     (value @ (Value::Record(_) | Value::Null), None) => value,
                     // The text of a row.
-                    (value, Some(shape)) => match cast(value, sql_type, SqlType::new(shape.type_oid), run)? {
-                        Value::Record(record) => fit_record(&record, shape, run)?,
-                        value => value,
-                    },
-                    (value, None) => cast(value, sql_type, SqlType::new(oids::RECORD), run)?,
+                    (value, Some(shape)) => {
+                        match cast_for_assignment(value, sql_type, SqlType::new(shape.type_oid), run)? {
+                            Value::Record(record) => fit_record(&record, shape, run)?,
+                            value => value,
+                        }
+                    }
+                    (value, None) => cast_for_assignment(value, sql_type, SqlType::new(oids::RECORD), run)?,
                 };
                 let value = self.checked(place, value, run)?;
                 check_null(variable, &value)?;
@@ -266,7 +268,7 @@ impl<'f> Frame<'f> {
         let place = current.shape.fields.iter().position(|(own, _)| own == field);
         let place = place.ok_or_else(|| Error::internal("a record lost a field"))?;
         let mut changed = (*current).clone();
-        changed.fields[place] = cast(value, sql_type, current.shape.fields[place].1, run)?;
+        changed.fields[place] = cast_for_assignment(value, sql_type, current.shape.fields[place].1, run)?;
         self.values[record] = self.checked(record, Value::Record(Arc::new(changed)), run)?;
         Ok(())
     }
@@ -280,7 +282,7 @@ impl<'f> Frame<'f> {
             && let Some(shape) = self.shape_of(place)
         {
             let whole = self.part_as_types_are_now(place, &value)?;
-            cast(whole, SqlType::new(shape.type_oid), *domain, run)?;
+            cast_for_assignment(whole, SqlType::new(shape.type_oid), *domain, run)?;
         }
         Ok(value)
     }
@@ -315,7 +317,7 @@ impl<'f> Frame<'f> {
         };
         let found = changed.shape.fields.iter().position(|(own, _)| own == field);
         let place = found.ok_or_else(|| no_field(&self.function.variables[record].name, field))?;
-        changed.fields[place] = cast(value, sql_type, changed.shape.fields[place].1, run)?;
+        changed.fields[place] = cast_for_assignment(value, sql_type, changed.shape.fields[place].1, run)?;
         let row_type = SqlType::new(changed.shape.type_oid);
         self.assign(record, Value::Record(Arc::new(changed)), row_type, run)
     }
@@ -423,34 +425,7 @@ pub fn fit_record(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<
         };
         let value = record.fields.get(place).cloned().unwrap_or_default();
         let source = record.shape.fields.get(place).map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);
-        fields.push(cast(value, source, *target, run)?);
+        fields.push(cast_for_assignment(value, source, *target, run)?);
     }
     Ok(Value::Record(Arc::new(RecordValue { shape: Arc::clone(shape), fields })))
-}
-
-/// Casts as an assignment does; through text where there is no other way, as PL/pgSQL always has.
-///
-/// # Errors
-/// Errors of the cast.
-pub fn cast(value: Value, source: SqlType, target: SqlType, run: &mut Run<'_, '_>) -> Result<Value> {
-    if source == target {
-        return Ok(value);
-    }
-    if value.is_null() && source.oid != target.oid {
-        return types::null_input(run, target);
-    }
-    if source.oid == oids::RECORD
-        && let Value::Record(record) = &value
-        && types::composite_shape(&run.catalog, types::base_type(&run.catalog, target).oid).is_some()
-    {
-        // A row without a name becomes one with a name by its text.
-        let text = types::output_string(&Value::Record(Arc::clone(record)), source.oid, &run.format, &run.catalog)?;
-        return types::input(run, &text, target);
-    }
-    if let Some(found) = Cast::find(&run.catalog, source, target, CastContext::Assignment) {
-        return if found.is_noop() { Ok(value) } else { found.apply(run, value) };
-    }
-    let text = Value::text(&types::output_string(&value, source.oid, &run.format, &run.catalog)?);
-    let found = Cast::explicit(&run.catalog, SqlType::UNKNOWN, target)?;
-    if found.is_noop() { Ok(text) } else { found.apply(run, text) }
 }

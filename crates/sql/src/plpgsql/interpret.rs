@@ -13,13 +13,14 @@ use types::{RecordShape, RecordValue, SqlType, Value, oids};
 use super::conditions::catches;
 use super::dynamic::{Dynamic, run_dynamic};
 use super::expression::{
-    OnRow, evaluate, is_constant, is_query, keep_label, kept_label, place_line, query_name, run_statement, within,
+    OnRow, evaluate, is_constant, is_query, keep_label, kept_label, query_name, run_statement, within,
 };
-use super::frame::{Frame, cast};
+use super::frame::Frame;
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
-use crate::executor::{RowStore, Run, sort_memory_bytes};
+use crate::executor::{RowStore, Run, cast_for_assignment, place_line, sort_memory_bytes};
 use crate::session::Planned;
+use crate::session::session_of;
 
 /// How the function goes on after a statement.
 pub enum Flow {
@@ -119,7 +120,7 @@ pub fn run_block(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) ->
 
 /// Runs a block with handlers in a subtransaction.
 fn run_guarded(block: &Block, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<Flow> {
-    let state = run.state;
+    let state = session_of(run);
     let savepoint = state.engine().savepoint()?;
     let (checks, mark) = (state.check_mark(), state.commit_mark());
     let (line, activity) = (frame.line, frame.activity);
@@ -230,7 +231,7 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
 /// Whether a condition holds.
 fn holds(condition: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<bool> {
     let (value, sql_type) = evaluate(condition, frame, run)?;
-    Ok(cast(value, sql_type, SqlType::BOOL, run)?.is_true())
+    Ok(cast_for_assignment(value, sql_type, SqlType::BOOL, run)?.is_true())
 }
 
 /// How a loop goes on after a round of its body: `None` goes on, `Some` ends it.
@@ -341,7 +342,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         StatementKind::ForInteger { label, variable, lower, upper, step, reverse, body } => {
             let bound = |expression: &Expression, what: &str, frame: &Frame<'_>, run: &mut Run<'_, '_>| {
                 let (value, sql_type) = evaluate(expression, frame, run)?;
-                match cast(value, sql_type, SqlType::INT4, run)? {
+                match cast_for_assignment(value, sql_type, SqlType::INT4, run)? {
                     Value::Int4(number) => Ok(number),
                     _ => {
                         Err(Error::new(sqlstate::NULL_VALUE_NOT_ALLOWED, format!("{what} of FOR loop cannot be null")))
@@ -453,7 +454,7 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
                     return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message));
                 }
                 (Some(_), ..) => return Err(not_composite()),
-                (None, value, _) => cast(value, sql_type, frame.function.result, run)?,
+                (None, value, _) => cast_for_assignment(value, sql_type, frame.function.result, run)?,
             };
             check_record(&value, frame, run)?;
             frame.rows.push(&[value], sort_memory_bytes(run), run)?;
@@ -670,17 +671,17 @@ fn result_row(
         }
         let sql_type = columns.first().map_or(SqlType::UNKNOWN, |(_, sql_type)| *sql_type);
         let value = row.into_iter().next().unwrap_or_default();
-        return cast(value, sql_type, frame.function.result, run);
+        return cast_for_assignment(value, sql_type, frame.function.result, run);
     };
     let mut fields = Vec::with_capacity(row.len());
     for ((value, (_, source)), (_, target)) in row.into_iter().zip(columns).zip(&shape.fields) {
-        fields.push(cast(value, *source, *target, run)?);
+        fields.push(cast_for_assignment(value, *source, *target, run)?);
     }
     let row_type = SqlType::new(shape.type_oid);
     let row = Value::Record(Arc::new(RecordValue { shape, fields }));
     // A domain checks its rows.
     let is_domain = frame.result_shape().is_none();
-    if is_domain { cast(row, row_type, frame.function.result, run) } else { Ok(row) }
+    if is_domain { cast_for_assignment(row, row_type, frame.function.result, run) } else { Ok(row) }
 }
 
 /// The names and types of a plan's columns, as records have them.

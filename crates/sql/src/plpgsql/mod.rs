@@ -31,12 +31,11 @@ use tree::{Function, VariableKind};
 use types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 
 use crate::client::Severity;
-use crate::executor::{RowStore, Run, StoreReader};
+use crate::executor::{RowStore, Run, StoreReader, cast_for_assignment};
 use crate::session::SessionState;
-pub use expression::{CallPlace, outer_context};
-pub use frame::cast;
+use crate::session::session_of;
 use planner::routine::concrete;
-pub use trigger::{TriggerCall, call_trigger};
+pub use trigger::call_trigger;
 
 /// A function a session has compiled, with the definition it was compiled from.
 pub struct Compiled {
@@ -68,7 +67,7 @@ pub fn call(
         return Ok(Value::Null);
     }
     if function.security_definer || !function.settings.is_empty() || function.language != "plpgsql" {
-        run.state.may_end_transaction.set(false);
+        session_of(run).may_end_transaction.set(false);
     }
     run.in_function(|run| {
         with_rights(run, function, |run| match function.language.as_str() {
@@ -96,7 +95,7 @@ fn with_rights<'a, 'p, T>(
     if !function.security_definer {
         return body(run);
     }
-    let state = run.state;
+    let state = session_of(run);
     let result = state.acting_as(function.owner, || {
         // Names mean what they mean to the owner.
         run.catalog = state.catalog();
@@ -164,7 +163,7 @@ fn with_settings<T>(
     if function.settings.is_empty() {
         return work(run);
     }
-    let state = run.state;
+    let state = session_of(run);
     state.settings.borrow_mut().push_level();
     let (catalog, format) = (run.catalog.clone(), Arc::clone(&run.format));
     let set = |(name, value): &(String, String)| {
@@ -195,7 +194,7 @@ fn with_settings<T>(
 pub fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
     let function = compile::compile_block(body, &run.catalog).map_err(|error| compiling(error, "inline_code_block"))?;
     for warning in &function.warnings {
-        run.state.notice(Severity::Warning, warning, &mut *run.client);
+        session_of(run).notice(Severity::Warning, warning, &mut *run.client);
     }
     execute(&function, &[], run)?;
     Ok(())
@@ -233,8 +232,8 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -
         return Err(error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)));
     }
     let Some(definition) = concrete(function, types, &run.catalog) else { return compiled_as(run, function, false) };
-    if let Some(known) = run.state.functions.borrow().get(&function.oid)
-        && known.is_good(&definition, run.state)
+    if let Some(known) = session_of(run).functions.borrow().get(&function.oid)
+        && known.is_good(&definition, session_of(run))
     {
         return Ok(Arc::clone(known));
     }
@@ -247,7 +246,7 @@ fn compiled_trigger(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Ar
 }
 
 fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool) -> Result<Arc<Compiled>> {
-    let state: &SessionState = run.state;
+    let state: &SessionState = session_of(run);
     if let Some(compiled) = state.functions.borrow().get(&function.oid)
         && compiled.is_good(function, state)
     {
@@ -274,11 +273,11 @@ fn returned_value(value: Value, sql_type: SqlType, frame: &Frame<'_>, run: &mut 
             let row = row_types::as_result(&record, &shape, run)?;
             // A domain checks its rows.
             let is_domain = frame.result_shape().is_none();
-            if is_domain { cast(row, SqlType::new(shape.type_oid), result, run) } else { Ok(row) }
+            if is_domain { cast_for_assignment(row, SqlType::new(shape.type_oid), result, run) } else { Ok(row) }
         }
         (value, Some(_)) if frame.result_shape().is_some() => Ok(value),
         (value, _) if result.oid == oids::RECORD => interpret::check_record(&value, frame, run).map(|()| value),
-        (value, _) => cast(value, sql_type, result, run),
+        (value, _) => cast_for_assignment(value, sql_type, result, run),
     }
 }
 
@@ -290,7 +289,7 @@ fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> R
 fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {
     run.check_depth()?;
     let mut frame = Frame::new(function, run);
-    frame.may_end_transaction = run.state.may_end_transaction.take();
+    frame.may_end_transaction = session_of(run).may_end_transaction.take();
     frame.expected_columns = run.state.expected_columns.take();
     let inputs = function.variables.iter().enumerate().filter(|(place, _)| {
         // Pure outputs take no argument.
@@ -309,7 +308,7 @@ fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>)
             };
         }
     }
-    if run.state.changed_catalog.get() {
+    if session_of(run).changed_catalog.get() {
         frame.expect_older_rows(run);
     }
     let flow = run_block(&function.body, &mut frame, run);

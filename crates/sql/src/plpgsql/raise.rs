@@ -6,12 +6,12 @@ use base::{Error, Result, SqlState, sqlstate};
 use types::{SqlType, Value};
 
 use super::conditions::condition_states;
-use super::expression::{CallPlace, evaluate, outer_context, place_line};
+use super::expression::evaluate;
 use super::frame::Frame;
 use super::interpret::{PLACED, parameter_values};
 use super::tree::Raise;
 use crate::client::Severity;
-use crate::executor::Run;
+use crate::executor::{CallPlace, Run, outer_context, place_line};
 
 /// RAISE.
 ///

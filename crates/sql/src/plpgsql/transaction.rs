@@ -11,6 +11,7 @@ use super::expression::told_from;
 use super::frame::Frame;
 use super::tree::StatementKind;
 use crate::executor::Run;
+use crate::session::session_of;
 
 /// Ends the transaction and begins another.
 ///
@@ -18,7 +19,7 @@ use crate::executor::Run;
 /// 2D000 where that can't be, and what the commit raises.
 pub fn end(commit: bool, chain: bool, frame: &Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
     let refused = |message: &str| Err(Error::new(sqlstate::INVALID_TRANSACTION_TERMINATION, message));
-    let state = run.state;
+    let state = session_of(run);
     if !frame.may_end_transaction {
         return refused("invalid transaction termination");
     }
@@ -42,12 +43,12 @@ pub fn end(commit: bool, chain: bool, frame: &Frame<'_>, run: &mut Run<'_, '_>) 
 
 /// Whether what a CALL or DO here calls may end the transaction.
 pub fn may_be_ended_below(frame: &Frame<'_>, run: &Run<'_, '_>) -> bool {
-    frame.may_end_transaction && run.state.subtransactions.get() == 0
+    frame.may_end_transaction && session_of(run).subtransactions.get() == 0
 }
 
 /// Reads again the session's state that a run keeps: a called procedure may have ended the transaction.
 pub fn refresh(run: &mut Run<'_, '_>) {
-    let state = run.state;
+    let state = session_of(run);
     (run.catalog, run.format) = (state.catalog(), Arc::clone(&state.format()));
     run.transaction_timestamp = state.transaction_timestamp.get();
 }
@@ -74,7 +75,7 @@ pub fn ensure_snapshot(kind: &StatementKind, run: &Run<'_, '_>) -> Result<()> {
 /// # Errors
 /// Those of `round`.
 pub fn unholdable<'a, 'p, T>(run: &mut Run<'a, 'p>, round: impl FnOnce(&mut Run<'a, 'p>) -> Result<T>) -> Result<T> {
-    let loops = &run.state.unholdable_loops;
+    let loops = &session_of(run).unholdable_loops;
     loops.set(loops.get() + 1);
     let result = round(run);
     loops.set(loops.get() - 1);

@@ -4,48 +4,15 @@ use std::sync::Arc;
 
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
-use plan::VirtualTable;
 use schema::catalog::FunctionDef;
-use types::{ArrayValue, RecordShape, RecordValue, SqlType, Value, oids};
+use types::{ArrayValue, RecordValue, SqlType, Value, oids};
 
 use super::Compiled;
 use super::frame::Frame;
 use super::interpret::{Flow, leaving, run_block};
 use super::parse::Parser;
 use super::tree::VariableKind;
-use crate::executor::{Captured, Run};
-
-/// The values passed to a trigger function.
-pub struct TriggerCall<'a> {
-    /// The trigger's name.
-    pub name: &'a str,
-    /// BEFORE, AFTER or INSTEAD OF.
-    pub when: &'static str,
-    /// ROW or STATEMENT.
-    pub level: &'static str,
-    /// INSERT, UPDATE, DELETE or TRUNCATE.
-    pub operation: &'static str,
-    /// The table.
-    pub table: Oid,
-    /// Its name.
-    pub table_name: &'a str,
-    /// Its schema's name.
-    pub table_schema: &'a str,
-    /// The arguments of CREATE TRIGGER.
-    pub arguments: &'a [String],
-    /// The shape of the table's rows.
-    pub shape: &'a Arc<RecordShape>,
-    /// The old row, of UPDATE and DELETE.
-    pub old: Option<Arc<RecordValue>>,
-    /// The new row, of INSERT and UPDATE.
-    pub new: Option<Arc<RecordValue>>,
-    /// The trigger.
-    pub oid: Oid,
-    /// The statement's rows as tables that can be read.
-    pub transition_tables: &'a Arc<[Arc<VirtualTable>]>,
-    /// Those rows.
-    pub captured: Option<&'a Arc<Captured>>,
-}
+use crate::executor::{Run, TriggerCall};
 
 /// The names of a trigger function's own variables, in their order behind FOUND.
 const NAMES: [(&str, Oid); 10] = [

@@ -15,7 +15,8 @@ use super::relation_locks::RelationLocks;
 use super::state::SessionState;
 use super::{Block, SqlSession, prepared};
 use crate::client::{Client, Formats, OutgoingRow};
-use crate::executor::{self, Locals, RowStore, Run, StoreReader};
+use crate::executor::{self, Locals, RowStore, Run, StoreReader, read_only_transaction};
+use crate::session::session_of;
 
 /// The output of a utility statement.
 #[derive(Default)]
@@ -438,7 +439,7 @@ impl SqlSession {
             return self.give_rows(portal, Box::new(rows), 0, tag_of(command, 0), max_rows, client);
         }
         let (count, is_over) = running.with_dependent_mut(|planned, execution| -> Result<(u64, bool)> {
-            let mut run = new_run(&self.state, client, &portal.parameters, &mut execution.locals);
+            let mut run = Run::new(&self.state, client, &portal.parameters, &mut execution.locals);
             let catalog = run.catalog.clone();
             let format = Arc::clone(&run.format);
             let mut count = 0u64;
@@ -484,7 +485,7 @@ impl SqlSession {
     /// All rows of a running plan.
     fn gather_rows(&self, portal: &Portal, running: &mut Running, client: &mut dyn Client) -> Result<RowStore> {
         running.with_dependent_mut(|_, execution| {
-            let mut run = new_run(&self.state, client, &portal.parameters, &mut execution.locals);
+            let mut run = Run::new(&self.state, client, &portal.parameters, &mut execution.locals);
             let limit_bytes = executor::work_memory_bytes(&self.state);
             let mut rows = RowStore::default();
             while execution.root.next(&mut run)? {
@@ -594,38 +595,11 @@ pub(crate) fn refuse_read_only(state: &SessionState, statement: &Statement) -> R
     Err(read_only_transaction(what))
 }
 
-/// 25006
-pub(crate) fn read_only_transaction(what: &str) -> Error {
-    let message = format!("cannot execute {what} in a read-only transaction");
-    Error::new(sqlstate::READ_ONLY_SQL_TRANSACTION, message)
-}
-
 fn format_tag(command: &str, count: u64) -> String {
     let mut tag = String::with_capacity(command.len() + 8);
     tag.push_str(command);
     tag.push_str(itoa::Buffer::new().format(count));
     tag
-}
-
-/// An execution's access to its session.
-pub(crate) fn new_run<'a, 'p>(
-    state: &'a SessionState,
-    client: &'a mut dyn Client,
-    parameters: &'a [Value],
-    locals: &'a mut Locals<'p>,
-) -> Run<'a, 'p> {
-    Run {
-        state,
-        client,
-        parameters,
-        locals,
-        catalog: state.catalog(),
-        format: state.format(),
-        transaction_timestamp: state.transaction_timestamp.get(),
-        statement_timestamp: state.statement_timestamp.get(),
-        depth: 0,
-        random: None,
-    }
 }
 
 /// Statements that functions and commands run within a statement of the session.
@@ -645,7 +619,7 @@ impl Nested {
         row: &mut dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<std::ops::ControlFlow<()>>,
     ) -> Result<u64> {
         run.check_depth()?;
-        refuse_read_only(run.state, &planned.statement)?;
+        refuse_read_only(session_of(run), &planned.statement)?;
         run.refresh_catalog();
         let plan = query_plan(planned)?;
         let mut locals = Locals::new(&planned.statement);

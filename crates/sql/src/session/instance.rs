@@ -18,12 +18,12 @@ use sync::{Interrupt, InterruptKind, Mutex, Timers, WaitReport};
 use types::datetime;
 
 use super::counted::Counted;
-use super::helpers::Helpers;
 use super::notify::Channels;
 use super::plan_cache::PlanCache;
 use super::state::SessionState;
 use super::tcp::TcpTimes;
 use super::{SqlSession, settings};
+use crate::executor::Helpers;
 use crate::{password, session_defaults};
 
 /// The database every connection is to.
@@ -35,7 +35,7 @@ pub struct Instance {
     pub(crate) plans: PlanCache,
     pub(crate) timers: Timers,
     pub(crate) channels: Channels,
-    pub(crate) helpers: Helpers,
+    pub(crate) helpers: Arc<Helpers>,
     /// Guards the connected sessions by pid. A leaf; held for a look-up or a copy.
     sessions: Mutex<FxHashMap<i32, Arc<SessionInfo>>>,
     pub(super) next_pid: AtomicI32,
@@ -244,7 +244,7 @@ impl Instance {
             plans: PlanCache::default(),
             timers: Timers::default(),
             channels: Channels::default(),
-            helpers: Helpers::new(),
+            helpers: Arc::new(Helpers::new()),
             sessions: Mutex::new(FxHashMap::default()),
             next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
             next_number: AtomicU32::new(0),
@@ -377,6 +377,7 @@ impl Instance {
             settings::set_at_session_start(state, name, value, role.superuser).map_err(Error::fatal)?;
         }
         info.set_application_name(state.setting(Id::ApplicationName).as_text());
+        state.follow_settings();
         state.apply_settings();
         state.load_libraries()?;
         Ok(session)

@@ -9,7 +9,7 @@ mod entry;
 mod execute;
 mod extended;
 pub mod functions;
-mod helpers;
+mod host;
 mod idle;
 mod instance;
 mod known_text;
@@ -42,10 +42,10 @@ use engine::DelayPolicy;
 use rustc_hash::FxHashMap;
 use sync::{Armed, Interrupt, Timer};
 
+pub(crate) use execute::refuse_read_only;
 pub use execute::{Nested, UtilityOutput};
-pub(crate) use execute::{new_run, read_only_transaction, refuse_read_only};
 pub use extended::BindInput;
-pub(crate) use helpers::Shareable;
+pub(crate) use host::session_of;
 pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};
 pub use notify::{Channels, Notification};
 pub use open_cursors::{OpenCursor, Opening};
@@ -221,7 +221,7 @@ impl SqlSession {
 
     /// How the session's commits may wait for others.
     pub fn delay_policy(&self) -> DelayPolicy {
-        self.state.cached().commit_delay
+        self.state.execution_settings().commit_delay
     }
 
     /// `I`, `T` or `E`, as ReadyForQuery says it.

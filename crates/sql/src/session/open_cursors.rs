@@ -111,14 +111,6 @@ impl SessionState {
         }
     }
 
-    /// Does `work` with these relations in use: what users' functions do meanwhile may not change them.
-    pub(crate) fn while_in_use<T>(&self, relations: Arc<[(Oid, LockMode)]>, work: impl FnOnce() -> T) -> T {
-        self.in_use.borrow_mut().push(relations);
-        let result = work();
-        self.in_use.borrow_mut().pop();
-        result
-    }
-
     /// Refuses to change the table `oid`, which open cursors of this transaction, suspended portals or statements whose functions are
     /// running read, or of whose rows deferred checks wait. `what` does it.
     ///

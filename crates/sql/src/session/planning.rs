@@ -16,7 +16,7 @@ use types::{CatalogLookup, EvalContext, FormatSettings, Value};
 use super::plan_cache::Planned;
 use super::state::SessionState;
 use crate::client::{Client, OutgoingRow, Severity};
-use crate::executor::{Locals, evaluate};
+use crate::executor::{Locals, Run, evaluate};
 use planner::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
 use planner::domain;
 
@@ -390,7 +390,7 @@ impl EvalContext for SessionEval<'_> {
             state.require_all(&check.needed)?;
             let mut locals = Locals::for_expression();
             let mut client = Aside { state };
-            let mut run = super::new_run(state, &mut client, std::slice::from_ref(value), &mut locals);
+            let mut run = Run::new(state, &mut client, std::slice::from_ref(value), &mut locals);
             evaluate(&check.condition, &[], &mut run)
         })
     }

@@ -185,7 +185,7 @@ impl SessionState {
     fn report(&self, level: Level, fields: &ErrorFields, may_show_statement: bool) {
         let shows_statement = may_show_statement && level >= self.cached().log.min_error_statement;
         let statement = if shows_statement { self.statement_text() } else { None };
-        let transaction = self.engine.try_borrow().ok().and_then(|engine| engine.xid_if_assigned());
+        let transaction = self.try_engine().and_then(|engine| engine.xid_if_assigned());
         let virtual_transaction = format!("{}/0", self.info.owner().0);
         let application_name = self.info.application_name();
         let activity = self.log.activity.borrow().clone();

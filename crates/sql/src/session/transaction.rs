@@ -9,9 +9,10 @@ use engine::{Isolation, SavepointId, TransactionOptions};
 use syntax::tree::{IsolationLevel, Statement, Transaction, TransactionModes};
 use types::datetime;
 
-use super::state::{CheckMark, CommitMark, SessionState};
+use super::state::{CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
 use crate::client::{Client, Severity};
+use crate::executor::CheckMark;
 
 /// A savepoint by its name.
 pub(super) struct Savepoint {

@@ -117,7 +117,7 @@ impl SessionState {
     pub(super) fn commit(&self, client: &mut dyn Client) -> Result<()> {
         self.end_cursors();
         let has_written = self.engine().xid_if_assigned().is_some();
-        let delay = self.cached().commit_delay;
+        let delay = self.execution_settings().commit_delay;
         let notifies = !self.notifications.borrow().is_empty();
         let notifying = notifies.then(|| self.instance.channels.begin_commit(self.instance.database().horizon()));
         let result = self.engine_mut().commit();

@@ -45,7 +45,7 @@ impl SqlSession {
         self.finish_transaction(is_prepared);
         self.state.info.set_owner(self.state.engine().owner());
         self.state.notifications.borrow_mut().clear();
-        client.committed(prepared?, self.state.cached().commit_delay);
+        client.committed(prepared?, self.state.execution_settings().commit_delay);
         Ok("PREPARE TRANSACTION".to_owned())
     }
 
@@ -95,7 +95,7 @@ impl SqlSession {
             let mut engine = self.state.engine_mut();
             if commit { engine.commit_prepared(gid, finisher) } else { engine.rollback_prepared(gid, finisher) }
         };
-        client.committed(gate?, self.state.cached().commit_delay);
+        client.committed(gate?, self.state.execution_settings().commit_delay);
         Ok(what.to_owned())
     }
 

@@ -24,7 +24,7 @@ use crate::catalogs::is_view;
 use crate::client::{Client, Format, ResultColumn};
 use crate::executor::{Locals, Run, evaluate};
 use crate::session::planning::Environment;
-use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, new_run, refuse_read_only};
+use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, refuse_read_only};
 pub use format::fuzz_copy;
 use planner::binder::expression_columns;
 use planner::{column_default, copy_filter};
@@ -149,7 +149,7 @@ fn copy_between(
         });
         let is_read_only = session.state().engine().transaction_options().read_only;
         if is_read_only && table.persistence != Persistence::Temporary {
-            return Err(crate::session::read_only_transaction("COPY FROM"));
+            return Err(crate::executor::read_only_transaction("COPY FROM"));
         }
         if options.freeze && refusal.is_none() && !session.state().engine().has_new_storage(&table) {
             return Err(Error::new(
@@ -325,7 +325,7 @@ fn copy_to(
         out.clear();
     }
     let result = running.with_dependent_mut(|planned, execution| -> Result<u64> {
-        let mut run = new_run(state, client, &[], &mut execution.locals);
+        let mut run = Run::new(state, client, &[], &mut execution.locals);
         let mut count = 0u64;
         let mut texts: Vec<String> = Vec::new();
         while execution.root.next(&mut run)? {
@@ -457,7 +457,7 @@ fn copy_from(
     let mut source =
         Source { table, columns, types: &types, options, reader: LineReader::default(), fields: Vec::new() };
     let result = running.with_dependent_mut(|_, execution| -> Result<u64> {
-        execution.root.begin_rows(&mut new_run(state, client, &[], &mut execution.locals))?;
+        execution.root.begin_rows(&mut Run::new(state, client, &[], &mut execution.locals))?;
         let mut insert = |values: &[Value], client: &mut dyn Client| -> Result<bool> {
             let mut all = Vec::new();
             let mut values = values;
@@ -467,7 +467,7 @@ fn copy_from(
                     row[*place] = value.clone();
                 }
                 let mut locals = Locals::for_expression();
-                let mut run = new_run(state, &mut *client, &[], &mut locals);
+                let mut run = Run::new(state, &mut *client, &[], &mut locals);
                 for (place, default) in &filter.filled {
                     row[*place] = evaluate(default, &[], &mut run)?;
                 }
@@ -487,7 +487,7 @@ fn copy_from(
             }
             // A trigger may leave the row out.
             let before = execution.locals.affected_rows;
-            let mut run = new_run(state, client, values, &mut execution.locals);
+            let mut run = Run::new(state, client, values, &mut execution.locals);
             execution.root.rescan();
             while execution.root.next(&mut run)? {}
             drop(run);
@@ -500,7 +500,7 @@ fn copy_from(
     });
     let result = result.and_then(|count| {
         running.with_dependent_mut(|_, execution| {
-            let mut run = new_run(state, client, &[], &mut execution.locals);
+            let mut run = Run::new(state, client, &[], &mut execution.locals);
             execution.root.end_rows(&mut run)
         })?;
         Ok(count)

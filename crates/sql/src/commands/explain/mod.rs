@@ -18,10 +18,10 @@ use types::{SqlType, Value};
 
 use super::prepared;
 use crate::client::Client;
-use crate::executor::{Locals, Measurements, build_to_run, run_pending_checks};
+use crate::executor::{Locals, Measurements, Run, build_to_run, run_pending_checks};
 use crate::session::planning::Environment;
 use crate::session::{
-    PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, new_run, query_plan, refuse_read_only,
+    PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_read_only,
 };
 use planner::binder::{Parameters, VariableNames};
 
@@ -174,7 +174,7 @@ fn measure(
     // Its operators go before its snapshot does: helpers may be reading for them.
     let result = {
         let mut root = build_to_run(query_plan(planned)?, &mut locals)?;
-        let mut run = new_run(state, client, parameters, &mut locals);
+        let mut run = Run::new(state, client, parameters, &mut locals);
         loop {
             match root.next(&mut run) {
                 Ok(true) => {}

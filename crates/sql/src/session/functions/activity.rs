@@ -11,11 +11,12 @@ use super::{Bodies, integer, mistyped, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
 use crate::session::SessionInfo;
+use crate::session::session_of;
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2026, |run, _| Ok(Value::Int4(run.state.info.pid))),
+    (2026, |run, _| Ok(Value::Int4(session_of(run).info.pid))),
     (1937, |run, args| {
-        let sessions = run.state.instance.sessions();
+        let sessions = session_of(run).instance.sessions();
         let place = usize::try_from(integer(args, 0)? - 1).ok();
         Ok(place.and_then(|place| sessions.get(place)).map(|session| session.pid).into())
     }),
@@ -62,12 +63,12 @@ pub(super) const FUNCTIONS: Bodies = &[
 ];
 
 fn count(run: &Run<'_, '_>, table: Oid, of: fn(&engine::TableActivity) -> u64) -> Result<Value> {
-    let activity = run.state.instance.database().table_activity(table);
+    let activity = session_of(run).instance.database().table_activity(table);
     Ok(Value::Int8(activity.map_or(0, |activity| of(&activity)) as i64))
 }
 
 fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value> {
-    let target = i32::try_from(pid).ok().and_then(|pid| run.state.instance.session(pid));
+    let target = i32::try_from(pid).ok().and_then(|pid| session_of(run).instance.session(pid));
     let Some(target) = target else {
         let warning = Error::new(sqlstate::WARNING, format!("PID {pid} is not a PostgreSQL backend process"));
         run.notice(Severity::Warning, &warning);
@@ -79,7 +80,7 @@ fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value>
     if kind != InterruptKind::Cancel || target.activity() == crate::session::Activity::Active {
         target.interrupt.raise(kind);
     }
-    if target.pid == run.state.info.pid {
+    if target.pid == session_of(run).info.pid {
         run.state.interrupt().check()?;
     }
     Ok(Value::Bool(true))
@@ -118,7 +119,7 @@ fn terminate(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     }
     let deadline = Instant::now() + Duration::from_millis(timeout as u64);
     while Instant::now() < deadline {
-        if run.state.instance.session(pid as i32).is_none() {
+        if session_of(run).instance.session(pid as i32).is_none() {
             return Ok(Value::Bool(true));
         }
         wait_until(run, (Instant::now() + Duration::from_millis(10)).min(deadline))?;
@@ -161,13 +162,13 @@ fn notify(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     if payload.len() >= 8000 {
         return invalid("payload string too long");
     }
-    run.state.notify(channel, payload)?;
+    session_of(run).notify(channel, payload)?;
     Ok(Value::Void)
 }
 
 fn reset_shared(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     match text(args, 0)? {
-        "wal" => run.state.instance.counted.reset_wal(run.state.instance.database()),
+        "wal" => session_of(run).instance.counted.reset_wal(session_of(run).instance.database()),
         "archiver" | "bgwriter" | "recovery_prefetch" => {}
         target => {
             let message = format!("unrecognized reset target: \"{target}\"");
@@ -181,19 +182,19 @@ fn reset_shared(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 /// Sets back one of the caches that PostgreSQL has; null: all. A name that is none of them stands for "other".
 fn reset_slru(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     if args[0].is_null() || text(args, 0)?.eq_ignore_ascii_case("Xact") {
-        run.state.instance.counted.reset_commit_log(run.state.instance.database());
+        session_of(run).instance.counted.reset_commit_log(session_of(run).instance.database());
     }
     Ok(Value::Void)
 }
 
 /// The channels that the session listens on.
 pub(super) fn listening_channels(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Vec<Value>> {
-    let mut channels = run.state.instance.channels.listening(run.state.info.pid);
+    let mut channels = session_of(run).instance.channels.listening(session_of(run).info.pid);
     channels.sort();
     Ok(channels.into_iter().map(Value::from).collect())
 }
 
 /// The places of the connected sessions, counted from 1.
 pub(super) fn backend_ids(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Vec<Value>> {
-    Ok((1..=run.state.instance.sessions().len()).map(|number| Value::Int4(number as i32)).collect())
+    Ok((1..=session_of(run).instance.sessions().len()).map(|number| Value::Int4(number as i32)).collect())
 }

@@ -14,6 +14,7 @@ use crate::catalogs;
 use crate::commands::definitions;
 use crate::commands::definitions::StoredAs;
 use crate::executor::Run;
+use crate::session::session_of;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1643, |run, args| Ok(index_definition(run, oid(args, 0)?, false)?.into())),
@@ -49,7 +50,7 @@ pub(super) const FUNCTIONS: Bodies = &[
 /// Interrupts (57014, fatal errors) and 53200. Stored expressions that can't be read any more are shown as they are stored.
 pub fn index_definition(run: &Run<'_, '_>, index: Oid, pretty: bool) -> Result<Option<String>> {
     let index = run.catalog.catalog().index(index).cloned();
-    index.map(|index| definitions::index_definition(run.state, &index, pretty)).transpose()
+    index.map(|index| definitions::index_definition(session_of(run), &index, pretty)).transpose()
 }
 
 /// A view's query; `None` for what is no view.
@@ -58,7 +59,7 @@ pub fn index_definition(run: &Run<'_, '_>, index: Oid, pretty: bool) -> Result<O
 /// Interrupts (57014, fatal errors) and 53200.
 pub fn view_definition(run: &Run<'_, '_>, view: Oid, pretty: bool) -> Result<Option<String>> {
     let catalog = run.catalog.catalog();
-    catalog.table(view).map_or(Ok(None), |table| definitions::view_definition(run.state, table, pretty))
+    catalog.table(view).map_or(Ok(None), |table| definitions::view_definition(session_of(run), table, pretty))
 }
 
 fn view_named(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
@@ -83,7 +84,7 @@ fn index_part(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let Some(table) = catalog.table(index.table) else { return Ok(Value::Null) };
     let count = index.keys.len() + index.included.len();
     let part = match usize::try_from(column - 1) {
-        Ok(place) if place < count => definitions::index_column(run.state, table, index, place, pretty)?,
+        Ok(place) if place < count => definitions::index_column(session_of(run), table, index, place, pretty)?,
         _ => None,
     };
     // PostgreSQL's answer for a column that is not there is empty, not NULL.
@@ -96,7 +97,7 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let catalog = Arc::clone(run.catalog.catalog());
     for table in catalog.tables() {
         if let Some(constraint) = table.constraints.iter().find(|constraint| constraint.oid == wanted) {
-            return Ok(definitions::constraint_definition(run.state, table, constraint, pretty)?.into());
+            return Ok(definitions::constraint_definition(session_of(run), table, constraint, pretty)?.into());
         }
         if let Some(def) = table.triggers.iter().find(|def| def.is_constraint && def.oid == wanted) {
             let deferrable = if def.deferrable { " DEFERRABLE" } else { "" };
@@ -107,7 +108,7 @@ fn constraint(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let Some((check, base)) = plan::user_types::check_by_number(&catalog, wanted) else {
         return Ok(Value::Null);
     };
-    let text = definitions::domain_check_clause(run.state, &check.expression, base, pretty)?;
+    let text = definitions::domain_check_clause(session_of(run), &check.expression, base, pretty)?;
     Ok(Value::text(if check.validated { text } else { text + " NOT VALID" }))
 }
 
@@ -116,7 +117,8 @@ fn trigger(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let catalog = Arc::clone(run.catalog.catalog());
     for table in catalog.tables() {
         if let Some(def) = table.triggers.iter().find(|def| def.oid == wanted) {
-            let text = crate::commands::trigger::definition(run.state, &run.catalog, table, def, is_pretty(args, 1))?;
+            let text =
+                crate::commands::trigger::definition(session_of(run), &run.catalog, table, def, is_pretty(args, 1))?;
             return Ok(text.into());
         }
     }
@@ -136,11 +138,11 @@ fn expression(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let Some(table) = table else {
         // A domain's default names no columns; it is asked for with the catalog that it is in.
         let names_nothing = relation_oid == Oid::INVALID || catalogs::system_table(relation_oid).is_some();
-        let shown = names_nothing.then(|| definitions::stored_value(run.state, stored, is_pretty(args, 2)));
+        let shown = names_nothing.then(|| definitions::stored_value(session_of(run), stored, is_pretty(args, 2)));
         return Ok(shown.transpose()?.into());
     };
     let stored_as = default_place(table, stored).map_or(StoredAs::OverRow, StoredAs::Default);
-    Ok(definitions::stored_expression(run.state, table, stored, stored_as, is_pretty(args, 2))?.into())
+    Ok(definitions::stored_expression(session_of(run), table, stored, stored_as, is_pretty(args, 2))?.into())
 }
 
 /// The rule behind a view.
@@ -151,7 +153,7 @@ fn rule(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         catalog.tables().find(|table| table.kind != RelationKind::Table && catalogs::rule_oid(table.oid) == wanted);
     let Some(view) = view else { return Ok(Value::Null) };
     let name = super::relation_name(run, view.oid);
-    let query = definitions::view_definition(run.state, view, is_pretty(args, 1))?.unwrap_or_default();
+    let query = definitions::view_definition(session_of(run), view, is_pretty(args, 1))?.unwrap_or_default();
     Ok(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query}").into())
 }
 
@@ -192,7 +194,7 @@ fn argument(run: &Run<'_, '_>, argument: &ArgumentDef, of_procedure: bool, with_
     text.push_str(&format_type_name(&run.catalog, argument.type_oid));
     if let Some(default) = argument.default.as_ref().filter(|_| with_default) {
         text.push_str(" DEFAULT ");
-        text.push_str(&definitions::stored_value(run.state, default, false)?);
+        text.push_str(&definitions::stored_value(session_of(run), default, false)?);
     }
     Ok(text)
 }
@@ -224,7 +226,7 @@ fn argument_default(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         let mut inputs = def.arguments.iter().filter(|argument| argument.mode.is_input());
         inputs.nth(usize::try_from(number - 1).ok()?)?.default.clone()
     });
-    let shown = default.map(|text| definitions::stored_value(run.state, &text, false));
+    let shown = default.map(|text| definitions::stored_value(session_of(run), &text, false));
     Ok(shown.transpose()?.into())
 }
 

@@ -8,6 +8,7 @@ use types::{RecordShape, RecordValue, SqlType, Value, function};
 
 use super::{Bodies, Found, oid, relation, relation_name, text};
 use crate::executor::Run;
+use crate::session::session_of;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2325, |run, args| relation_size(run, args)),
@@ -84,7 +85,7 @@ fn index_files(run: &Run<'_, '_>, found: &Found) -> Vec<FileNumber> {
 
 /// Bytes of files.
 fn size(run: &Run<'_, '_>, files: &[FileNumber]) -> Result<i64> {
-    let pool = run.state.instance.database().pool();
+    let pool = session_of(run).instance.database().pool();
     let mut bytes = 0;
     for file in files {
         bytes += i64::from(pool.block_count(*file)?) * limits::PAGE_SIZE_BYTES as i64;
@@ -116,7 +117,7 @@ fn relation_size(run: &Run<'_, '_>, args: &[Value]) -> Result<Value> {
 }
 
 fn database_size(run: &Run<'_, '_>) -> Result<Value> {
-    let files = run.state.instance.database().pool().list_files()?;
+    let files = session_of(run).instance.database().pool().list_files()?;
     Ok(Value::Int8(size(run, &files)?))
 }
 
@@ -145,7 +146,7 @@ fn prewarm(run: &mut Run<'_, '_>, wanted: Oid) -> Result<u64> {
         Some(found) => main_files(&found),
         None => Vec::new(),
     };
-    let instance = Arc::clone(&run.state.instance);
+    let instance = Arc::clone(&session_of(run).instance);
     let mut pages = 0u64;
     for file in files {
         for block in 0..instance.database().pool().block_count(file)? {

@@ -8,6 +8,7 @@ use types::{Value, oids};
 use super::{Bodies, integer};
 use crate::client::Severity;
 use crate::executor::Run;
+use crate::session::session_of;
 
 /// How a lock function locks.
 #[derive(Clone, Copy)]
@@ -93,20 +94,20 @@ fn unlock(run: &mut Run<'_, '_>, args: &[Value], manner: Manner) -> Result<Value
 
 /// Those who keep a session waiting: holders, and those ahead of it in its queue.
 fn blockers(run: &Run<'_, '_>, pid: i64) -> Vec<i32> {
-    let instance = &run.state.instance;
+    let instance = &session_of(run).instance;
     let Some(info) = i32::try_from(pid).ok().and_then(|pid| instance.session(pid)) else { return Vec::new() };
     pids_of(run, instance.database().locks().blocking_owners(info.owner()))
 }
 
 /// Those whose end a DEFERRABLE transaction waits for.
 fn safe_snapshot_blockers(run: &Run<'_, '_>, pid: i64) -> Vec<i32> {
-    let instance = &run.state.instance;
+    let instance = &session_of(run).instance;
     let Some(info) = i32::try_from(pid).ok().and_then(|pid| instance.session(pid)) else { return Vec::new() };
     pids_of(run, instance.database().transactions().ssi().safe_snapshot_blockers(info.owner()))
 }
 
 fn pids_of(run: &Run<'_, '_>, owners: Vec<OwnerId>) -> Vec<i32> {
-    let instance = &run.state.instance;
+    let instance = &session_of(run).instance;
     let mut pids: Vec<i32> =
         owners.into_iter().map(|owner| instance.session_of(owner).map_or(0, |session| session.pid)).collect();
     pids.sort_unstable();

@@ -4,15 +4,16 @@ use base::Error;
 use types::Value;
 
 use super::{Bodies, mistyped};
+use crate::session::session_of;
 
 /// Bytes of a segment of the log; `pg_walfile_name` counts in them.
 const SEGMENT_BYTES: u64 = 16 << 20;
 
 pub(super) const FUNCTIONS: Bodies = &[
-    (2849, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().written().0))),
-    (3330, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().durable().0))),
-    (2852, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().reserved().0))),
-    (2848, |run, _| Ok(Value::PgLsn(run.state.instance.database().wal().reserved().0))),
+    (2849, |run, _| Ok(Value::PgLsn(session_of(run).instance.database().wal().written().0))),
+    (3330, |run, _| Ok(Value::PgLsn(session_of(run).instance.database().wal().durable().0))),
+    (2852, |run, _| Ok(Value::PgLsn(session_of(run).instance.database().wal().reserved().0))),
+    (2848, |run, _| Ok(Value::PgLsn(session_of(run).instance.database().wal().reserved().0))),
     (3098, |_, _| Err(Error::unsupported("restore points are not supported"))),
     (2851, |_, args| match args[0] {
         Value::PgLsn(lsn) => {

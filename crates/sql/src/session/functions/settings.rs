@@ -9,6 +9,7 @@ use types::{Value, datetime, oids};
 use super::{Bodies, boolean, oid, text};
 use crate::client::Severity;
 use crate::executor::Run;
+use crate::session::session_of;
 use crate::session::settings;
 
 /// The result of `version()`. Clients read the version number in it.
@@ -21,7 +22,7 @@ const VERSION: &str = concat!(
 
 pub(super) const FUNCTIONS: Bodies = &[
     (89, |_, _| Ok(Value::text(VERSION))),
-    (2077, |run, args| settings::show(run.state, text(args, 0)?).map(Value::from)),
+    (2077, |run, args| settings::show(session_of(run), text(args, 0)?).map(Value::from)),
     (3294, current_setting),
     (2078, set_config),
     (1402, |run, _| Ok(run.catalog.current_schema_name().into())),
@@ -30,16 +31,16 @@ pub(super) const FUNCTIONS: Bodies = &[
     (745, |run, _| Ok(run.state.acting_role().required_name()?.into())),
     (746, |run, _| Ok(run.state.session_role().required_name()?.into())),
     (710, |run, _| Ok(run.state.acting_role().required_name()?.into())),
-    (817, |run, _| Ok(Value::text(run.state.info.query()))),
+    (817, |run, _| Ok(Value::text(session_of(run).info.query()))),
     (2854, |run, _| Ok(run.state.temporary_schema.get().unwrap_or_default().into())),
     (2855, is_other_temporary_schema),
-    (2560, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
-    (2034, |run, _| Ok(Value::TimestampTz(run.state.instance.started_at))),
+    (2560, |run, _| Ok(Value::TimestampTz(session_of(run).instance.started_at))),
+    (2034, |run, _| Ok(Value::TimestampTz(session_of(run).instance.started_at))),
     (3163, |run, _| Ok(Value::Int4(run.state.trigger_depth.get()))),
-    (2196, |run, _| Ok(run.state.info.peer.map(|peer| peer.ip().to_string()).into())),
-    (2197, |run, _| Ok(run.state.info.peer.map(|peer| i32::from(peer.port())).into())),
-    (2198, |run, _| Ok(run.state.info.local.map(|local| local.ip().to_string()).into())),
-    (2199, |run, _| Ok(run.state.info.local.map(|local| i32::from(local.port())).into())),
+    (2196, |run, _| Ok(session_of(run).info.peer.map(|peer| peer.ip().to_string()).into())),
+    (2197, |run, _| Ok(session_of(run).info.peer.map(|peer| i32::from(peer.port())).into())),
+    (2198, |run, _| Ok(session_of(run).info.local.map(|local| local.ip().to_string()).into())),
+    (2199, |run, _| Ok(session_of(run).info.local.map(|local| i32::from(local.port())).into())),
     (2621, reload_configuration),
     (2622, rotate_log_file),
     (3800, current_log_file),
@@ -50,7 +51,7 @@ pub(super) const FUNCTIONS: Bodies = &[
 
 fn current_setting(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let missing_is_fine = boolean(args, 1)?;
-    match settings::show(run.state, text(args, 0)?) {
+    match settings::show(session_of(run), text(args, 0)?) {
         Ok(value) => Ok(value.into()),
         Err(error) if missing_is_fine && error.sqlstate() == sqlstate::UNDEFINED_OBJECT => Ok(Value::Null),
         Err(error) => Err(error),
@@ -65,12 +66,12 @@ fn set_config(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let name = text(args, 0)?;
     let change = if matches!(args[2], Value::Bool(true)) { Change::Local } else { Change::Session };
     match &args[1] {
-        Value::Null => settings::reset(run.state, name, change)?,
-        _ => settings::set(run.state, name, text(args, 1)?, change, &mut *run.client)?,
+        Value::Null => settings::reset(session_of(run), name, change)?,
+        _ => settings::set(session_of(run), name, text(args, 1)?, change, &mut *run.client)?,
     }
     // The rest of the same statement reads and writes values by the new settings.
     run.format = run.state.format();
-    settings::show(run.state, name).map(Value::from)
+    settings::show(session_of(run), name).map(Value::from)
 }
 
 fn current_schemas(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
@@ -86,13 +87,13 @@ fn is_other_temporary_schema(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Va
 }
 
 fn reload_configuration(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
-    let Some(reload) = run.state.instance.reload.lock().clone() else { return Ok(Value::Bool(true)) };
+    let Some(reload) = session_of(run).instance.reload.lock().clone() else { return Ok(Value::Bool(true)) };
     // When `fsync` goes on, all that was written without it is synced. The worker must not wait for that.
     Ok(Value::Bool(sync::on_other_thread(Work::Bounded, move || reload())?))
 }
 
 fn rotate_log_file(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Value> {
-    if run.state.instance.reporter().is_some_and(|reporter| reporter.rotate()) {
+    if session_of(run).instance.reporter().is_some_and(|reporter| reporter.rotate()) {
         return Ok(Value::Bool(true));
     }
     let message = "rotation not possible because log collection not active";
@@ -113,7 +114,7 @@ fn current_log_file(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
             Some(LogForm::named(name).ok_or_else(unknown)?)
         }
     };
-    Ok(run.state.instance.reporter().and_then(|reporter| reporter.current_file(form)).into())
+    Ok(session_of(run).instance.reporter().and_then(|reporter| reporter.current_file(form)).into())
 }
 
 fn setting_flags(_: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {

@@ -6,6 +6,7 @@ use types::Value;
 
 use super::{Bodies, integer, mistyped};
 use crate::executor::Run;
+use crate::session::session_of;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2943, |run, _| Ok(Value::Int8(current(run)?.0 as i64))),
@@ -18,7 +19,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     }),
     (5066, |run, args| status(run, xid(args)?)),
     (1181, |run, args| {
-        let next = run.state.instance.database().transactions().next_xid().0;
+        let next = session_of(run).instance.database().transactions().next_xid().0;
         let age = next as i64 - xid(args)?.0 as i64;
         Ok(Value::Int4(age.clamp(0, i64::from(i32::MAX)) as i32))
     }),
@@ -49,7 +50,7 @@ fn no_commit_timestamps() -> Error {
 }
 
 fn status(run: &Run<'_, '_>, xid: Xid) -> Result<Value> {
-    let database = run.state.instance.database();
+    let database = session_of(run).instance.database();
     if xid >= database.transactions().next_xid() {
         let message = format!("transaction ID {xid} is in the future");
         return Err(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message));

@@ -10,6 +10,7 @@ use super::Bodies;
 use crate::executor::Run;
 use crate::session::SessionState;
 use crate::session::planning::Environment;
+use crate::session::session_of;
 use planner::binder;
 
 pub(super) const FUNCTIONS: Bodies = &[(3842, relation_is_updatable), (3843, column_is_updatable)];
@@ -47,7 +48,7 @@ fn named(run: &Run<'_, '_>, oid: &Value) -> Option<Arc<TableDef>> {
 
 fn relation_is_updatable(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let Some(table) = named(run, &args[0]) else { return Ok(Value::Int4(0)) };
-    let ([inserts, updates, deletes], _) = changes(run.state, &table, args[1] == Value::Bool(true));
+    let ([inserts, updates, deletes], _) = changes(session_of(run), &table, args[1] == Value::Bool(true));
     let events = [(updates, 1 << 2), (inserts, 1 << 3), (deletes, 1 << 4)];
     Ok(Value::Int4(events.into_iter().filter(|(is_possible, _)| *is_possible).map(|(_, bit)| bit).sum()))
 }
@@ -56,5 +57,5 @@ fn column_is_updatable(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let (Some(table), Value::Int2(number)) = (named(run, &args[0]), &args[1]) else { return Ok(Value::Bool(false)) };
     let place = usize::try_from(i32::from(*number) - 1).ok();
     let by_trigger = args[2] == Value::Bool(true);
-    Ok(Value::Bool(place.is_some_and(|place| is_updatable(run.state, &table, place, by_trigger))))
+    Ok(Value::Bool(place.is_some_and(|place| is_updatable(session_of(run), &table, place, by_trigger))))
 }

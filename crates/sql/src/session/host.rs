@@ -1,0 +1,111 @@
+//! The session as the host of its executions.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use base::{Error, Oid, Result};
+use plan::{Statement, VirtualTable};
+use schema::catalog::{FunctionDef, IndexDef, TableDef};
+use types::{CallTypes, RecordValue, SqlType, Value, ValueStream};
+
+use super::execute::Nested;
+use super::state::SessionState;
+use crate::client::{Client, Severity};
+use crate::executor::{CursorPlace, ExecutionState, Host, Locals, OnRow, Run, TriggerCall, evaluate};
+use crate::{catalogs, plpgsql};
+
+/// The session that an execution belongs to.
+#[inline]
+pub fn session_of<'a>(run: &Run<'a, '_>) -> &'a SessionState {
+    let host: &'a dyn Any = run.host;
+    host.downcast_ref().expect("executions have sessions as their hosts")
+}
+
+impl Host for SessionState {
+    fn execution(&self) -> &ExecutionState {
+        self
+    }
+
+    fn call(
+        &self,
+        run: &mut Run<'_, '_>,
+        function: &Arc<FunctionDef>,
+        types: &CallTypes,
+        arguments: &[Value],
+    ) -> Result<Value> {
+        plpgsql::call(run, function, types, arguments)
+    }
+
+    fn call_set(
+        &self,
+        run: &mut Run<'_, '_>,
+        function: &Arc<FunctionDef>,
+        types: &CallTypes,
+        arguments: &[Value],
+    ) -> Result<Box<dyn ValueStream>> {
+        plpgsql::call_set(run, function, types, arguments)
+    }
+
+    fn call_trigger(
+        &self,
+        run: &mut Run<'_, '_>,
+        function: &Arc<FunctionDef>,
+        call: &TriggerCall<'_>,
+    ) -> Result<Option<Arc<RecordValue>>> {
+        plpgsql::call_trigger(run, function, call)
+    }
+
+    fn session_function(&self, run: &mut Run<'_, '_>, function: Oid, arguments: &[Value]) -> Result<Value> {
+        super::functions::call(run, function, arguments)
+    }
+
+    fn session_set_function(&self, run: &mut Run<'_, '_>, function: Oid, arguments: &[Value]) -> Result<Vec<Value>> {
+        super::functions::call_set(run, function, arguments)
+    }
+
+    fn catalog_rows(
+        &self,
+        run: &mut Run<'_, '_>,
+        table: &VirtualTable,
+        equal: &[(usize, Value)],
+    ) -> Result<Vec<Vec<Value>>> {
+        catalogs::rows(run, table, equal)
+    }
+
+    fn check_domain(&self, run: &mut Run<'_, '_>, domain: Oid, value: &Value) -> Result<()> {
+        let catalog = run.catalog.clone();
+        planner::domain::check_domain(&catalog, domain, value, &mut |check| {
+            self.require_all(&check.needed)?;
+            let mut locals = Locals::for_expression();
+            let mut run = run.with_locals(std::slice::from_ref(value), &mut locals);
+            evaluate(&check.condition, &[], &mut run)
+        })
+    }
+
+    fn run_text(
+        &self,
+        run: &mut Run<'_, '_>,
+        text: &Arc<str>,
+        types: &Arc<[SqlType]>,
+        values: &[Value],
+        on_row: &mut OnRow<'_>,
+    ) -> Result<()> {
+        let planned = Nested::locked(self, || Nested::plan_text(self, text, types))?;
+        Nested::run(run, &planned, values, on_row).map(drop)
+    }
+
+    fn index_column(&self, table: &Arc<TableDef>, index: &IndexDef, number: usize) -> Result<Option<String>> {
+        crate::commands::definitions::index_column(self, table, index, number, true)
+    }
+
+    fn look_at_cursor(&self, name: &str, look: &mut dyn FnMut(&Statement, &CursorPlace)) -> bool {
+        let cursors = self.cursors.borrow();
+        let Some(open) = cursors.get(name) else { return false };
+        look(&open.planned.statement, &open.place);
+        true
+    }
+
+    fn notice(&self, severity: Severity, notice: &Error, client: &mut dyn Client) {
+        SessionState::notice(self, severity, notice, client);
+    }
+}
