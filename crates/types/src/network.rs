@@ -67,7 +67,9 @@ fn completed(text: &str, oid: Oid) -> String {
             .then(class_bits)?
             .map(|bits: usize| if bits == 4 { bits } else { bits.max(count * 8) }.to_string())
     });
-    match bits {
+    // An address that is cut short must have all octets that its length counts.
+    let is_covered = |bits: &str| oid == oids::CIDR || bits.parse::<usize>().is_ok_and(|bits| bits <= count * 8);
+    match bits.filter(|bits| is_covered(bits)) {
         Some(bits) => format!("{octets}{}/{bits}", ".0".repeat(4_usize.saturating_sub(count))),
         None => text.to_owned(),
     }

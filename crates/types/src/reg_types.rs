@@ -175,11 +175,8 @@ pub fn parse_reg_name(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Resu
             }
             require_usage(catalog, &parts)?;
             let found = find(RegKind::Class, &parts)?;
-            if let (None, [schema, _]) = (found, parts.as_slice())
-                && find(RegKind::Namespace, std::slice::from_ref(schema))?.is_none()
-            {
-                let message = format!("schema \"{schema}\" does not exist");
-                return Err(undefined(sqlstate::INVALID_SCHEMA_NAME, message));
+            if found.is_none() {
+                require_schema(catalog, &parts)?;
             }
             found.map(|oid| oid.0).ok_or_else(|| {
                 undefined(sqlstate::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
@@ -270,11 +267,25 @@ fn parse_regproc(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
     match functions_called(catalog, &parts).as_slice() {
         [] => match catalog.object_named(RegKind::Proc, &parts)? {
             Some(oid) => Ok(oid.0),
-            None => Err(no_function(text)),
+            None => {
+                require_schema(catalog, &parts)?;
+                Err(no_function(text))
+            }
         },
         [(oid, _)] => Ok(*oid),
         _ => Err(Error::new(sqlstate::AMBIGUOUS_FUNCTION, format!("more than one function named \"{text}\""))),
     }
+}
+
+/// 3F000 for a name in a schema that does not exist.
+fn require_schema(catalog: &dyn CatalogLookup, parts: &[String]) -> Result<()> {
+    if let [.., schema, _] = parts
+        && catalog.object_named(RegKind::Namespace, std::slice::from_ref(schema))?.is_none()
+    {
+        let message = format!("schema \"{schema}\" does not exist");
+        return Err(Error::new(sqlstate::INVALID_SCHEMA_NAME, message));
+    }
+    Ok(())
 }
 
 /// 42501 for a name in a schema that the role may not look into.
@@ -332,11 +343,11 @@ fn parse_regprocedure(catalog: &dyn CatalogLookup, text: &str) -> Result<u32> {
     let (name, types) = name_and_types(catalog, text)?;
     let parts = qualified_name(name)?;
     require_usage(catalog, &parts)?;
-    functions_called(catalog, &parts)
-        .into_iter()
-        .find(|(_, arguments)| *arguments == types)
-        .map(|(oid, _)| oid)
-        .ok_or_else(|| no_function(text))
+    let found = functions_called(catalog, &parts).into_iter().find(|(_, arguments)| *arguments == types);
+    if found.is_none() {
+        require_schema(catalog, &parts)?;
+    }
+    found.map(|(oid, _)| oid).ok_or_else(|| no_function(text))
 }
 
 fn no_operator(text: &str) -> Error {

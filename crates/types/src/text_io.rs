@@ -11,7 +11,7 @@ use super::datetime::format as date_format;
 use super::json::{self, Json, JsonbValue};
 use super::number_text::{self, invalid_syntax, write_integer};
 use super::numeric::Numeric;
-use super::type_table::{SqlType, TypeKind, type_shape};
+use super::type_table::{SqlType, TypeKind, base_type, type_shape};
 use super::value::{EnumValue, SmolStr, Value};
 use super::{array_text, datetime, network, oids, record_text, reg_types, string_types};
 
@@ -191,20 +191,27 @@ pub fn output(
         Value::Interval(interval) => date_format::write_interval(interval, format.interval_style, out),
         Value::Uuid(uuid) => number_text::write_uuid(uuid, out),
         Value::Oid(value) if oid == oids::OID => write_integer(*value, out),
-        Value::Oid(value) if is_reg_type(oid) => reg_types::write_reg(*value, oid, catalog, out),
-        Value::Oid(value) => write_integer(*value, out),
+        Value::Oid(value) => match below_domain(catalog, oid) {
+            base if is_reg_type(base) => reg_types::write_reg(*value, base, catalog, out),
+            _ => write_integer(*value, out),
+        },
         Value::Xid(value) => write_integer(*value, out),
         Value::Tid(tid) => out.extend_from_slice(tid.to_string().as_bytes()),
         Value::PgLsn(lsn) => out.extend_from_slice(format!("{:X}/{:X}", lsn >> 32, lsn & 0xFFFF_FFFF).as_bytes()),
         Value::Jsonb(json) => json.0.write(out),
         Value::Enum(value) => write_enum(*value, catalog, out),
-        Value::Array(array) if matches!(oid, oids::INT2VECTOR | oids::OIDVECTOR) => {
+        Value::Array(array) if matches!(below_domain(catalog, oid), oids::INT2VECTOR | oids::OIDVECTOR) => {
             array_text::write_vector(array, format, catalog, out)?;
         }
         Value::Array(array) => array_text::write_array(array, format, catalog, out)?,
         Value::Record(record) => record_text::write_record(record, format, catalog, out)?,
     }
     Ok(())
+}
+
+/// The type itself, or the type below it if it is a domain.
+fn below_domain(catalog: &dyn CatalogLookup, oid: Oid) -> Oid {
+    if oid < Oid::FIRST_NORMAL { oid } else { base_type(catalog, SqlType::new(oid)).oid }
 }
 
 /// Appends an element or a field in quotes. Before each quote or backslash in it, the byte that `escape` gives is

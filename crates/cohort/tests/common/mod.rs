@@ -1,6 +1,7 @@
 //! A server process for tests, and PostgreSQL's clients.
 #![allow(dead_code)]
 
+pub mod background;
 pub mod browser;
 pub mod conversation;
 pub mod http;
@@ -8,6 +9,7 @@ pub mod java;
 pub mod leftovers;
 pub mod recording;
 pub mod reference;
+pub mod search;
 pub mod wire;
 
 use std::path::{Path, PathBuf};

@@ -66,10 +66,10 @@ pub fn casts() -> impl Iterator<Item = &'static CastDef> {
 /// One step of a conversion.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A function of one argument.
-    Function(&'static FunctionDef),
-    /// Another kind of value with the same bits: `int4` and `oid`.
-    Reinterpret,
+    /// A function of one argument, whose result becomes a value of this type, which is no domain.
+    Function(&'static FunctionDef, Oid),
+    /// Another kind of value with the same bits, of this type, which is no domain: `int4` and `oid`.
+    Reinterpret(Oid),
     /// Through the target's input function; the value is a string.
     Input(SqlType),
     /// To a string, as this type, which is no domain, is written.
@@ -101,7 +101,7 @@ pub struct Cast {
 impl Cast {
     /// Whether a function makes the conversion, rather than the types' own input and output.
     pub fn is_call(&self) -> bool {
-        matches!(self.steps.as_slice(), [.., Step::Function(_) | Step::Length])
+        matches!(self.steps.as_slice(), [.., Step::Function(..) | Step::Length])
     }
 
     /// The conversion that leaves values as they are.
@@ -160,13 +160,13 @@ impl Cast {
     /// Whether PostgreSQL calls the conversion immutable, so that indexes may use it.
     pub fn is_immutable(&self) -> bool {
         self.steps.iter().all(|step| match step {
-            Step::Function(def) => def.volatility == Volatility::Immutable,
+            Step::Function(def, _) => def.volatility == Volatility::Immutable,
             Step::Input(ty) => has_immutable_input(ty.oid),
             Step::Output(oid) => has_immutable_output(*oid),
             Step::Elements(cast) => cast.is_immutable(),
             Step::Fields(_, casts) => casts.iter().all(Cast::is_immutable),
             Step::Record(_) => false,
-            Step::Reinterpret | Step::Length | Step::Domain(_) => true,
+            Step::Reinterpret(_) | Step::Length | Step::Domain(_) => true,
         })
     }
 
@@ -217,14 +217,14 @@ impl Cast {
 
     fn apply_step(&self, step: &Step, context: &mut dyn EvalContext, value: Value) -> Result<Value> {
         Ok(match step {
-            Step::Function(def) => match def.implementation {
+            Step::Function(def, target) => match def.implementation {
                 // A function that gives an int4 serves for what has the same bits, too.
                 Implementation::Plain(function) => {
-                    reinterpret(function(context, std::slice::from_ref(&value))?, self.target.oid)
+                    reinterpret(function(context, std::slice::from_ref(&value))?, *target)
                 }
                 _ => return Err(Error::internal(format!("{def:?} can't be a cast"))),
             },
-            Step::Reinterpret => reinterpret(value, self.target.oid),
+            Step::Reinterpret(target) => reinterpret(value, *target),
             Step::Input(ty) => match &value {
                 Value::Text(text) => text_io::input(context, text, *ty)?,
                 other => other.clone(),
@@ -412,8 +412,10 @@ fn type_steps(
             return None;
         }
         return Some(match entry.method {
-            CastMethod::Function(oid) => vec![Step::Function(functions::function(oid)?)],
-            CastMethod::Binary if source == oids::INT4 || target == oids::INT4 => vec![Step::Reinterpret],
+            CastMethod::Function(oid) => vec![Step::Function(functions::function(oid)?, target)],
+            CastMethod::Binary if source == oids::INT4 || target == oids::INT4 => {
+                vec![Step::Reinterpret(target)]
+            }
             CastMethod::Binary => Vec::new(),
             CastMethod::InOut => vec![Step::Output(source), Step::Input(SqlType::new(target))],
         });
