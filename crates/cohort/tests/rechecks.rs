@@ -14,10 +14,9 @@ mod common;
 mod script;
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
 
 use common::Server;
+use common::background::Background;
 use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use common::wire::Session;
@@ -29,8 +28,6 @@ const FOUND: &[u64] = &[156, 183, 314, 329, 431, 433, 1025, 1104, 1216, 1222, 12
 const SCHEDULES: u64 = 150;
 /// The search ends after so many differences.
 const DIFFERENCES_MAX: usize = 12;
-/// How long a statement may take until it waits or has answered.
-const SETTLE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Plans of one sort, so that both servers come to rows in the order in which they lie.
 const SETTINGS: &[&str] = &[
@@ -48,39 +45,6 @@ const TABLES: &[&str] = &["t", "u", "t2", "p", "f", "old_p", "old_f", "other_p",
 /// At least one schedule of so many waits, and at least one of so many has a statement without an error.
 const WAITS: usize = 3;
 const SUCCEEDS: usize = 3;
-
-/// A session in a thread of its own.
-struct Second {
-    texts: Sender<String>,
-    answers: Receiver<String>,
-    pid: String,
-}
-
-impl Second {
-    fn connect(socket: &Path) -> Second {
-        let mut session = connect(socket);
-        let seen = session.simple("select pg_backend_pid()");
-        let pid = seen.lines().find_map(|line| line.strip_prefix("row ")).expect("a process").to_owned();
-        let (texts, received) = channel::<String>();
-        let (send, answers) = channel();
-        std::thread::spawn(move || {
-            for text in received {
-                if send.send(session.simple(&text)).is_err() {
-                    return;
-                }
-            }
-        });
-        Second { texts, answers, pid }
-    }
-
-    fn send(&self, text: &str) {
-        self.texts.send(text.to_owned()).unwrap();
-    }
-
-    fn answer(&self) -> String {
-        self.answers.recv_timeout(SETTLE_LIMIT).expect("an answer")
-    }
-}
 
 fn connect(socket: &Path) -> Session {
     let mut session = Session::connect(socket, "postgres");
@@ -113,12 +77,12 @@ impl Seen {
 /// One server.
 struct Side {
     first: Session,
-    second: Second,
+    second: Background,
 }
 
 impl Side {
     fn connect(socket: &Path) -> Side {
-        Side { first: connect(socket), second: Second::connect(socket) }
+        Side { first: connect(socket), second: Background::connect(socket, SETTINGS) }
     }
 
     /// The answers of the second session, whether it waited for them, and the rows at the end.
@@ -139,7 +103,7 @@ impl Side {
         let (mut answers, mut waited, mut has_ended) = (failed.collect::<Vec<_>>(), Vec::new(), false);
         for text in texts {
             self.second.send(text);
-            let settled = if has_ended { Some(self.second.answer()) } else { self.settled() };
+            let settled = if has_ended { Some(self.second.answer()) } else { self.second.settled(&mut self.first) };
             waited.push(settled.is_none());
             if settled.is_none() {
                 if let Some(later) = script.later {
@@ -156,21 +120,6 @@ impl Side {
         let rows = TABLES.iter().map(|table| sorted(&self.first.simple(&format!("select * from {table}"))));
         let rows = rows.filter(|rows| !rows.contains("42P01")).collect();
         Seen { waited, answers, rows }
-    }
-
-    /// The answer of the second session, or none if it waits for the first one.
-    fn settled(&mut self) -> Option<String> {
-        let started = Instant::now();
-        loop {
-            if let Ok(answer) = self.second.answers.recv_timeout(Duration::from_millis(2)) {
-                return Some(answer);
-            }
-            let seen = self.first.simple(&format!("select cardinality(pg_blocking_pids({}))", self.second.pid));
-            if !seen.contains("row 0\n") {
-                return None;
-            }
-            assert!(started.elapsed() < SETTLE_LIMIT, "the statement neither waits nor ends");
-        }
     }
 }
 

@@ -313,3 +313,36 @@ reassign owned by owner to grantee
 reindex schema land
 reindex schema shut
 reindex schema nope
+select * from api.x
+insert into api.x (b) values (1)
+insert into api.x values (1, 2) on conflict (a) do update set b = 3
+update api.x set b = 1
+update api.x set b = 1 where a = (select max(a) from api.x)
+delete from api.x
+select * from api.x for update
+prepare qx as update api.x set b = 2
+copy api.x (b) to stdout
+explain (costs off) delete from api.x
+select is_updatable, is_insertable_into from information_schema.views where table_schema = 'api' and table_name = 'x'
+select * from api.y
+insert into api.y (b) values (1)
+insert into api.y values (1, 2) on conflict (a) do update set b = 3
+update api.y set b = 1
+update api.y set b = 1 where a = (select max(a) from api.x)
+delete from api.y
+select * from api.y for update
+prepare qy as update api.y set b = 2
+copy api.y (b) to stdout
+explain (costs off) delete from api.y
+select is_updatable, is_insertable_into from information_schema.views where table_schema = 'api' and table_name = 'y'
+select * from api.z
+insert into api.z (b) values (1)
+insert into api.z values (1, 2) on conflict (a) do update set b = 3
+update api.z set b = 1
+update api.z set b = 1 where a = (select max(a) from api.x)
+delete from api.z
+select * from api.z for update
+prepare qz as update api.z set b = 2
+copy api.z (b) to stdout
+explain (costs off) delete from api.z
+select is_updatable, is_insertable_into from information_schema.views where table_schema = 'api' and table_name = 'z'

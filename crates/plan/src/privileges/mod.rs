@@ -548,8 +548,8 @@ pub struct Access {
     pub checked_as: Option<Oid>,
     /// The columns of a table for which they are needed.
     pub columns: ColumnsUsed,
-    /// How many views the statement goes through to it.
-    pub depth: u32,
+    /// The place of the view whose query names it; empty if the statement itself names it. Relations are locked in the order of these places.
+    pub within: Vec<u32>,
 }
 
 impl Access {
@@ -559,7 +559,9 @@ impl Access {
         if let Some(place) = all.iter().position(is_same) {
             all[place].privileges = all[place].privileges | self.privileges;
             all[place].columns.add_all(&self.columns);
-            all[place].depth = all[place].depth.min(self.depth);
+            if self.within < all[place].within {
+                all[place].within = self.within;
+            }
             return place;
         }
         all.push(self);

@@ -6,9 +6,9 @@ use plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
 use syntax::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
 use types::SqlType;
 
-use super::Binder;
 use super::mentions::{mentions, statement_mentions};
 use super::scope::{CteState, VisibleCte};
+use super::{Binder, Part};
 
 impl Binder<'_, '_> {
     /// Binds WITH into the innermost scope, where its names become visible one after the other.
@@ -29,7 +29,7 @@ impl Binder<'_, '_> {
             }
             let id = CteId(self.cte_count);
             self.cte_count += 1;
-            bound.push(self.cte(cte, id, with.recursive)?);
+            bound.push(self.in_part(Part::With, |binder| binder.cte(cte, id, with.recursive))?);
         }
         self.scope().later_ctes.clear();
         Ok(bound)

@@ -11,9 +11,9 @@ use schema::catalog::{Catalog, RelationKind as TableKind, TableDef, ViewScope};
 use syntax::tree::{self, Alias, ColumnDefinitionItem, JoinType, Location, Name, TableReference};
 use types::{CatalogLookup, SqlType, oids};
 
-use super::Binder;
 use super::scope::{CteState, NamedColumn, NamedItem, Place, Scope};
 use super::table::FoundRelation;
+use super::{Binder, Part};
 
 /// An item and the names it brings.
 type Named = (FromItem, Vec<NamedItem>);
@@ -375,7 +375,7 @@ impl Binder<'_, '_> {
         let scope = self.scope();
         let before = (scope.place, std::mem::replace(&mut scope.lateral_active, lateral));
         scope.place = Place::FromSubquery;
-        let bound = self.query(query, true);
+        let bound = self.in_part(Part::From, |binder| binder.query(query, true));
         (self.scope().place, self.scope().lateral_active) = before;
         let bound = bound?;
         let columns = bound

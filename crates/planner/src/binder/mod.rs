@@ -72,10 +72,34 @@ use scope::Scope;
 use syntax::parser::{STACK_RESERVE_BYTES, character_position, too_deep};
 use syntax::tree::{self, Location, Name, Statement};
 
+/// The parts of a query. Their views are opened in this order, as PostgreSQL's rewriter opens them.
+#[derive(Clone, Copy)]
+enum Part {
+    /// A view or subquery in FROM, or a side of a UNION.
+    From,
+    /// A common table expression.
+    With,
+    /// A subquery of an expression.
+    Expression,
+}
+
+/// The bits above these are for a [`Part`].
+const PART_SHIFT: u32 = 30;
+
 /// Names that mean parameters: the variables of a PL/pgSQL function around the statement.
 pub trait VariableNames {
     /// The parameter (from 0) and type that the dotted name stands for.
     fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)>;
+
+    /// The parameter (from 0) and type that the dotted name stands for, if fields of it are found by its type.
+    fn row(&self, _parts: &[Name]) -> Option<(u32, SqlType)> {
+        None
+    }
+
+    /// Whether the dotted name stands for something of which `.*` gives the fields.
+    fn is_row(&self, parts: &[Name]) -> bool {
+        self.row(parts).is_some()
+    }
 
     /// The names of the fields of the record that the dotted name stands for, where its type doesn't tell.
     fn field_names(&self, _parts: &[Name]) -> Option<Vec<Name>> {
@@ -311,8 +335,12 @@ pub(crate) struct Binder<'c, 'a> {
     access: Vec<Access>,
     /// The owner of the view that is being expanded.
     view_owner: Option<Oid>,
-    /// How many views are around what is being bound.
-    view_depth: u32,
+    /// The parts of the statement that are being bound, the outermost first, each by its [`Part`] and its number.
+    parts: Vec<u32>,
+    /// How many parts there have been.
+    part_count: u32,
+    /// [`Binder::parts`] at the view whose query is being bound; empty in the statement's own text.
+    within: Vec<u32>,
     /// The views that are being expanded, the outermost first.
     views: Vec<Oid>,
     /// The text being bound is not the statement's own text, but a view's query or a default: errors have no position.
@@ -343,7 +371,9 @@ impl<'c, 'a> Binder<'c, 'a> {
             depends_on_settings: false,
             access: Vec::new(),
             view_owner: None,
-            view_depth: 0,
+            parts: Vec::new(),
+            part_count: 0,
+            within: Vec::new(),
             views: Vec::new(),
             text_is_foreign: false,
             collate_clauses: 0,
@@ -382,10 +412,22 @@ impl<'c, 'a> Binder<'c, 'a> {
     /// `WITH (security_invoker)`, with the rights of the role that runs the statement.
     fn below_view<R>(&mut self, view: &TableDef, work: impl FnOnce(&mut Self) -> R) -> R {
         let outer = std::mem::replace(&mut self.view_owner, rights_below(view));
-        self.view_depth += 1;
-        let result = work(self);
-        self.view_depth -= 1;
+        let result = self.in_part(Part::From, |binder| {
+            let within = std::mem::replace(&mut binder.within, binder.parts.clone());
+            let result = work(binder);
+            binder.within = within;
+            result
+        });
         self.view_owner = outer;
+        result
+    }
+
+    /// Runs `work`, which binds a part of a query that may have views of its own.
+    fn in_part<R>(&mut self, part: Part, work: impl FnOnce(&mut Self) -> R) -> R {
+        self.part_count += 1;
+        self.parts.push((part as u32) << PART_SHIFT | self.part_count);
+        let result = work(self);
+        self.parts.pop();
         result
     }
 
@@ -406,7 +448,7 @@ impl<'c, 'a> Binder<'c, 'a> {
         let columns = ColumnsUsed::default();
         // The acting role reads it, but a stored text has found it.
         let checked_as = self.view_owner.or_else(|| self.is_of_stored_text().then_some(privileges::BY_VIEW));
-        Access { object, privileges, checked_as, columns, depth: self.view_depth }.add_to(&mut self.access)
+        Access { object, privileges, checked_as, columns, within: self.within.clone() }.add_to(&mut self.access)
     }
 
     /// Notes that the statement calls a function. The acting role needs EXECUTE, even where a view calls it.
@@ -414,8 +456,8 @@ impl<'c, 'a> Binder<'c, 'a> {
         let is_stored = self.view_owner.is_some() || self.is_of_stored_text();
         let checked_as = is_stored.then_some(privileges::BY_VIEW);
         let columns = ColumnsUsed::default();
-        let depth = self.view_depth;
-        Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns, depth }
+        let within = self.within.clone();
+        Access { object: function, privileges: Privileges::EXECUTE, checked_as, columns, within }
             .add_to(&mut self.access);
     }
 

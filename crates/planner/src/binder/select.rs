@@ -6,11 +6,11 @@ use plan::{Expr, ExprKind};
 use syntax::tree::{self, GroupItem, Name, QueryBody, Select, SortBy, Target};
 use types::{SqlType, oids};
 
-use super::Binder;
 use super::aggregate::same;
 use super::scope::{Place, Scope};
 use super::target::check_count;
 use super::volatility::is_volatile;
+use super::{Binder, Part};
 
 impl Binder<'_, '_> {
     /// A statement's own query.
@@ -21,7 +21,7 @@ impl Binder<'_, '_> {
     /// A subquery of an expression: it sees the names around it.
     pub(super) fn inner_query(&mut self, query: &tree::Query) -> Result<Query> {
         // In FROM, the names to the left are those that LATERAL would show.
-        self.query(query, true)
+        self.in_part(Part::Expression, |binder| binder.query(query, true))
     }
 
     /// Binds a query in a scope of its own. Without `settle`, targets may stay `unknown`: the caller gives them types.

@@ -6,8 +6,8 @@ use plan::{Expr, OutputColumn};
 use syntax::tree::{self, ExprKind as Tree, Literal, Name, QueryBody, SetOperator, SortBy};
 use types::{SqlType, oids};
 
-use super::Binder;
 use super::scope::Place;
+use super::{Binder, Part};
 
 /// An operand: the operation and its columns.
 struct Operand {
@@ -100,7 +100,7 @@ impl Binder<'_, '_> {
             let message = "INTO is only allowed on first SELECT of UNION/INTERSECT/EXCEPT";
             return Err(self.error(sqlstate::SYNTAX_ERROR, message, into.table.location));
         }
-        let bound = self.query(query, false)?;
+        let bound = self.in_part(Part::From, |binder| binder.query(query, false))?;
         let columns =
             bound.output().map(|target| (target.column.name.clone(), target.expr.sql_type)).collect::<Vec<_>>();
         let location = match &query.body {

@@ -325,7 +325,11 @@ impl Binder<'_, '_> {
             return Ok(Err("Views that return set-returning functions are not automatically updatable."));
         }
         let [tree::FromItem::Table(from)] = select.from.as_slice() else { return Ok(Err(NO_SINGLE_TABLE)) };
-        match self.required_relation(&from.name)? {
+        // The view has found it: USAGE of its schema is not asked for.
+        let foreign = std::mem::replace(&mut self.text_is_foreign, true);
+        let below = self.required_relation(&from.name);
+        self.text_is_foreign = foreign;
+        match below? {
             FoundRelation::Table(below) if below.kind != TableKind::MaterializedView => {
                 let from = from.clone();
                 let (reads, places) = (ColumnsUsed::default(), Vec::new());
@@ -476,15 +480,22 @@ impl Binder<'_, '_> {
     /// For each view, the entry of the needed privileges of the view's owner on the table or view below it.
     fn layer_access(&mut self, target: &ChangeTarget) -> Vec<usize> {
         let outer = self.view_owner;
+        let (parts, within) = (self.parts.len(), self.within.clone());
+        // The views have found what is below them: USAGE of its schemas is not asked for.
+        let foreign = std::mem::replace(&mut self.text_is_foreign, true);
         let mut below = Vec::with_capacity(target.layers.len());
         for (number, layer) in target.layers.iter().enumerate() {
             self.view_owner = super::rights_below(&layer.view);
-            self.view_depth += 1;
+            // The view that is changed is opened before all others.
+            self.parts.push(0);
+            self.within.clone_from(&self.parts);
             let object = target.layers.get(number + 1).map_or(target.table.oid, |layer| layer.view.oid);
             below.push(self.needs(object, Privileges::NONE));
         }
         self.view_owner = outer;
-        self.view_depth -= target.layers.len() as u32;
+        self.text_is_foreign = foreign;
+        self.parts.truncate(parts);
+        self.within = within;
         below
     }
 

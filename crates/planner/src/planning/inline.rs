@@ -259,9 +259,11 @@ fn inlined_expression(
     Ok(Some(expr))
 }
 
-/// Adds what is not among the others yet.
+/// Adds what is not among the others yet. Relations of functions that are inlined are locked behind all others.
 fn note(all: &mut Vec<Access>, more: Vec<Access>) {
-    for access in more {
+    let number = all.len() as u32;
+    for mut access in more {
+        access.within.splice(0..0, [u32::MAX, number]);
         access.add_to(all);
     }
 }

@@ -167,10 +167,11 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
     }
     let context = planner.context;
     add_locks_of_views(&access, context.catalog, &mut locks);
-    // In the order in which the statement names them. Relations that views read come after those that it names itself.
+    // Relations that the statement itself names come first, in its order. Then one view after the other is opened, as PostgreSQL does it.
     let place = |oid: Oid| {
         let uses = access.iter().enumerate().filter(|(_, access)| access.object == oid);
-        uses.map(|(place, access)| (access.depth, place)).min().unwrap_or((u32::MAX, usize::MAX))
+        let first = uses.map(|(place, access)| (&access.within, place)).min();
+        first.map_or((vec![u32::MAX; 2], usize::MAX), |(within, place)| (within.clone(), place))
     };
     locks.sort_by_cached_key(|(oid, _)| (place(*oid), *oid));
     let meaning = std::mem::take(&mut context.meaning).finished(context.catalog, locks.iter().map(|(oid, _)| *oid));
