@@ -4,26 +4,15 @@
 
 use base::{Error, Result, sqlstate};
 use plan::{Call, EarlierField, Expr, ExprKind, FunctionTarget};
-use syntax::tree::{self, ExprKind as Tree, Indirection, InsertColumn, Location};
+use syntax::tree::{Indirection, InsertColumn, Location};
 use types::{CallTypes, CastContext, FunctionDef, SqlType, Value, assign, oids};
 
 use super::Binder;
 
-/// Where the new value comes from.
-pub(super) enum Source<'t> {
-    /// An expression as written.
-    Written(&'t tree::Expr),
-    /// One that is bound.
-    Bound(Expr, Location),
-}
-
-impl Source<'_> {
-    fn location(&self) -> Location {
-        match self {
-            Source::Written(expr) => expr.start(),
-            Source::Bound(_, location) => *location,
-        }
-    }
+/// The value of an assignment, and where it stands; none for DEFAULT.
+pub(super) struct Source {
+    pub(super) value: Option<Expr>,
+    pub(super) location: Location,
 }
 
 /// A call of a function that SQL has no name for.
@@ -59,9 +48,9 @@ impl Binder<'_, '_> {
         current: Expr,
         column: &InsertColumn,
         sql_type: SqlType,
-        source: Source<'_>,
+        source: Source,
     ) -> Result<Expr> {
-        if let Source::Written(tree::Expr { kind: Tree::Default, .. }) = source {
+        if source.value.is_none() {
             let what = match column.indirection.last() {
                 Some(Indirection::Field(_) | Indirection::Star) => "a subfield",
                 _ => "an array element",
@@ -81,7 +70,7 @@ impl Binder<'_, '_> {
         column: &InsertColumn,
         sql_type: SqlType,
         steps: &[Indirection],
-        source: Source<'_>,
+        source: Source,
     ) -> Result<Expr> {
         let changed = self.assign_step(current, column, sql_type, steps, source)?;
         self.coerce_for_column(changed, SqlType::new(sql_type.oid), &column.name, column.location)
@@ -93,7 +82,7 @@ impl Binder<'_, '_> {
         column: &InsertColumn,
         sql_type: SqlType,
         steps: &[Indirection],
-        source: Source<'_>,
+        source: Source,
     ) -> Result<Expr> {
         let base = types::base_type(self.context.lookup, sql_type);
         match steps.first() {
@@ -161,7 +150,7 @@ impl Binder<'_, '_> {
         element: base::Oid,
         subscripts: &[Indirection],
         rest: &[Indirection],
-        source: Source<'_>,
+        source: Source,
     ) -> Result<Expr> {
         if subscripts.len() > types::MAX_DIMENSIONS {
             return Err(types::too_many_dimensions(subscripts.len()));
@@ -199,7 +188,7 @@ impl Binder<'_, '_> {
     }
 
     /// The new value of the part that subscripts select.
-    fn subscripted_value(&mut self, source: Source<'_>, wanted: SqlType, column: &InsertColumn) -> Result<Expr> {
+    fn subscripted_value(&mut self, source: Source, wanted: SqlType, column: &InsertColumn) -> Result<Expr> {
         let name = column.name.clone();
         self.part_value(source, wanted, |wanted, given| {
             format!("subscripted assignment to \"{name}\" requires type {wanted} but expression is of type {given}")
@@ -208,15 +197,12 @@ impl Binder<'_, '_> {
 
     fn part_value(
         &mut self,
-        source: Source<'_>,
+        source: Source,
         wanted: SqlType,
         complaint: impl FnOnce(String, String) -> String,
     ) -> Result<Expr> {
-        let location = source.location();
-        let bound = match source {
-            Source::Written(expr) => self.expr(expr)?,
-            Source::Bound(expr, _) => expr,
-        };
+        let Source { value, location } = source;
+        let bound = value.ok_or_else(|| Error::internal("a part of a column is given no value"))?;
         self.coerce_or(bound, wanted, CastContext::Assignment, location, |binder, expr| {
             let message = complaint(binder.type_name(wanted.oid), binder.type_name(expr.sql_type.oid));
             binder

@@ -317,23 +317,29 @@ impl Binder<'_, '_> {
         row: &[tree::Expr],
     ) -> Result<Vec<(usize, Expr)>> {
         self.check_counts(insert, places.len(), row.len(), |index| row[index].start())?;
+        let values = self.values_of(row.iter())?;
         let mut given = Vec::with_capacity(row.len());
-        for (index, (expr, place)) in row.iter().zip(places).enumerate() {
+        for (index, ((expr, value), place)) in row.iter().zip(values).zip(places).enumerate() {
             let column = &table.columns[*place];
             if let Some(part) = insert.columns.get(index).filter(|column| !column.indirection.is_empty()) {
                 self.check_insertable(column, insert.overriding, expr.location)?;
-                self.give_part(&mut given, *place, column, part, Source::Written(expr))?;
+                self.give_part(&mut given, *place, column, part, Source { value, location: expr.start() })?;
                 continue;
             }
-            if matches!(expr.kind, Tree::Default) {
-                continue;
-            }
+            let Some(bound) = value else { continue };
             self.check_insertable(column, insert.overriding, expr.location)?;
-            let bound = self.expr(expr)?;
             let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
             given.push((*place, self.coerce_for_column(bound, sql_type, &column.name, expr.start())?));
         }
         Ok(given)
+    }
+
+    /// The values of a statement's assignments, none for DEFAULT. All are bound before the first of them gets the type of its column: a
+    /// parameter of no type yet that stands for several columns must have one type for all.
+    fn values_of<'e>(&mut self, written: impl Iterator<Item = &'e tree::Expr>) -> Result<Vec<Option<Expr>>> {
+        written
+            .map(|expr| if matches!(expr.kind, Tree::Default) { Ok(None) } else { self.expr(expr).map(Some) })
+            .collect()
     }
 
     /// A row of VALUES with `x.*` written out as `x.a, x.b`.
@@ -371,7 +377,7 @@ impl Binder<'_, '_> {
         place: usize,
         column: &ColumnDef,
         part: &InsertColumn,
-        source: Source<'_>,
+        source: Source,
     ) -> Result<()> {
         let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
         let before = given.iter().position(|(other, _)| *other == place).map(|index| given.swap_remove(index).1);
@@ -442,7 +448,13 @@ impl Binder<'_, '_> {
             let column = &table.columns[*place];
             let variable = self.scope().variable(relation, index, location(index));
             if let Some(part) = insert.columns.get(index).filter(|column| !column.indirection.is_empty()) {
-                self.give_part(&mut given, *place, column, part, Source::Bound(variable, location(index)))?;
+                self.give_part(
+                    &mut given,
+                    *place,
+                    column,
+                    part,
+                    Source { value: Some(variable), location: location(index) },
+                )?;
                 continue;
             }
             let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
@@ -510,16 +522,24 @@ impl Binder<'_, '_> {
                 let mut expressions = Vec::new();
                 for element in elements {
                     match (&element.column, &element.expr) {
-                        (Some(name), _) => match changed.column_by_name(name, false)? {
-                            Some(place) => {
-                                columns.push(place);
-                                self.changes_column(changed, Privileges::SELECT, place, name);
-                            }
-                            None => {
-                                let message = format!("column \"{name}\" does not exist");
-                                return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, *location));
-                            }
-                        },
+                        (Some(name), _) => {
+                            let parts = std::slice::from_ref(name);
+                            let column = match self.variables_come_first() {
+                                true if self.variable_named(parts, *location, false)?.is_some() => None,
+                                _ => changed.column_by_name(name, false)?,
+                            };
+                            let Some(place) = column else {
+                                let Some(variable) = self.variable_named(parts, *location, false)? else {
+                                    let message = format!("column \"{name}\" does not exist");
+                                    return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, *location));
+                                };
+                                expressions.push(variable);
+                                continue;
+                            };
+                            self.refuse_variable(parts, *location, false)?;
+                            columns.push(place);
+                            self.changes_column(changed, Privileges::SELECT, place, name);
+                        }
                         (None, Some(expr)) => {
                             expressions.push(self.over_row(changed, expr, None, Place::IndexExpression)?);
                         }
@@ -581,7 +601,10 @@ impl Binder<'_, '_> {
         let mut assignments: Vec<Assignment> = Vec::with_capacity(written.len());
         let mut parts: Vec<usize> = Vec::new();
         let spread = self.spread_rows(written)?;
-        for assignment in spread.as_deref().unwrap_or(written) {
+        let written = spread.as_deref().unwrap_or(written);
+        self.scope().place = Place::UpdateSource;
+        let values = self.values_of(written.iter().map(|assignment| element_of_row(&assignment.value)))?;
+        for (assignment, value) in written.iter().zip(values) {
             let place = self.assigned_column(target, &assignment.column, true)?;
             self.changes_column(target, Privileges::UPDATE, place, &assignment.column.name);
             let column = &table.columns[place];
@@ -592,7 +615,7 @@ impl Binder<'_, '_> {
                 return Err(target.assigned_twice(place));
             }
             let written = element_of_row(&assignment.value);
-            let is_default = matches!(written.kind, Tree::Default);
+            let is_default = value.is_none();
             // A view's own default takes the place of the table's, and NULL where it has none.
             let of_view = if is_default { target.view_column(&assignment.column.name) } else { None };
             let only_default = column.generated.is_some() || column.identity.is_some_and(|identity| identity.always);
@@ -612,25 +635,22 @@ impl Binder<'_, '_> {
                 continue;
             }
             let value = if is_part {
-                self.scope().place = Place::UpdateSource;
                 let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
                 let current = match before {
                     Some(before) => assignments.swap_remove(before).value,
                     None => self.scope().variable(relation, place, assignment.column.location),
                 };
                 parts.push(place);
-                self.assign_to_part(current, &assignment.column, sql_type, Source::Written(written))?
+                self.assign_to_part(current, &assignment.column, sql_type, Source { value, location: written.start() })?
             } else if let Some(of_view) = of_view {
                 let shown = ColumnDef { default: of_view.default.clone(), identity: None, ..column.clone() };
                 self.column_default(&shown)?
-            } else if is_default {
-                self.column_default(column)?
-            } else {
-                self.scope().place = Place::UpdateSource;
-                let bound = self.expr(written)?;
+            } else if let Some(bound) = value {
                 let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
                 let location = if written.start() >= 0 { written.start() } else { assignment.column.location };
                 self.coerce_for_column(bound, sql_type, &column.name, location)?
+            } else {
+                self.column_default(column)?
             };
             assignments.push(Assignment { column: place as u32, value });
         }

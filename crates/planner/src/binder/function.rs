@@ -20,8 +20,29 @@ const ARGUMENTS_MAX: usize = 100;
 impl Binder<'_, '_> {
     /// A call in an expression.
     pub(super) fn function(&mut self, call: &tree::FunctionCall) -> Result<Expr> {
-        let (arguments, resolved) = self.resolve_call(call, false)?;
-        self.resolved_call(call, arguments, resolved)
+        let (arguments, names) = self.call_arguments(call)?;
+        match self.resolve_callee(call, &arguments, &names, false) {
+            Ok(resolved) => self.resolved_call(call, arguments, resolved),
+            Err(error) => self.field_as_function(call, arguments)?.ok_or(error),
+        }
+    }
+
+    /// `field(row)`, which means `(row).field` where there is no function of this name.
+    fn field_as_function(&mut self, call: &tree::FunctionCall, mut arguments: Vec<Expr>) -> Result<Option<Expr>> {
+        let is_plain = call.name.schema.is_none()
+            && call.order.is_empty()
+            && call.filter.is_none()
+            && call.over.is_none()
+            && !call.distinct
+            && !call.variadic
+            && !matches!(call.arguments.as_slice(), [tree::Expr { kind: Tree::NamedArgument { .. }, .. }]);
+        let Some(row) = arguments.pop().filter(|_| is_plain && arguments.is_empty()) else { return Ok(None) };
+        let shape = self.row_shape(&row);
+        let has_field = |shape: &RecordShape| shape.fields.iter().any(|(name, _)| name == call.name.name.as_str());
+        if shape.is_some_and(|shape| has_field(&shape)) {
+            return self.field(row, &call.name.name, call.location).map(Some);
+        }
+        Ok(None)
     }
 
     /// `value.name` as a call of the function `name` with that one argument. Gives the value back if there is none.
@@ -107,6 +128,13 @@ impl Binder<'_, '_> {
     }
 
     fn resolve_call(&mut self, call: &tree::FunctionCall, procedure: bool) -> Result<(Vec<Expr>, Resolved)> {
+        let (arguments, names) = self.call_arguments(call)?;
+        let resolved = self.resolve_callee(call, &arguments, &names, procedure)?;
+        Ok((arguments, resolved))
+    }
+
+    /// The arguments that are written in a call, and their names; no names if none has one.
+    fn call_arguments<'c>(&mut self, call: &'c tree::FunctionCall) -> Result<(Vec<Expr>, Vec<Option<&'c str>>)> {
         let location = call.location;
         if call.arguments.len() > ARGUMENTS_MAX {
             let message = format!("cannot pass more than {ARGUMENTS_MAX} arguments to a function");
@@ -131,16 +159,7 @@ impl Binder<'_, '_> {
             }
             arguments.push(match &expr.kind {
                 // `f(t.*)` passes the row as one value.
-                Tree::Star(parts) if !parts.is_empty() => {
-                    let (table, schema) = parts.split_last().expect("it is not empty");
-                    match self.whole_row(schema.last(), table, expr.location)? {
-                        Some(row) => row,
-                        None => match self.context.variables.and_then(|variables| variables.variable(parts)) {
-                            Some((index, sql_type)) => Expr::new(ExprKind::Parameter(index), sql_type),
-                            None => return Err(self.missing_item(parts, expr.location)),
-                        },
-                    }
-                }
+                Tree::Star(parts) if !parts.is_empty() => self.row_in_full(parts, expr.location)?,
                 _ => self.expr(expr)?,
             });
             // So drivers say that a call's result goes there.
@@ -153,6 +172,21 @@ impl Binder<'_, '_> {
                 arguments.pop();
             }
         }
+        Ok((arguments, names))
+    }
+
+    /// The function that a call means.
+    ///
+    /// # Errors
+    /// 42883 if there is none, 42725 if several fit, 42809 for a function where a procedure is wanted and the other way round.
+    fn resolve_callee(
+        &mut self,
+        call: &tree::FunctionCall,
+        arguments: &[Expr],
+        names: &[Option<&str>],
+        procedure: bool,
+    ) -> Result<Resolved> {
+        let location = call.location;
         let mut types = arguments.iter().map(|argument| argument.sql_type).collect::<Vec<_>>();
         if call.within_group {
             for sort in &call.order {
@@ -160,7 +194,7 @@ impl Binder<'_, '_> {
             }
         }
         self.check_schema(call.name.schema.as_deref(), location)?;
-        let wanted = self.wanted_call(call, &types, &names, procedure);
+        let wanted = self.wanted_call(call, &types, names, procedure);
         let mut resolved =
             types::resolve_function(self.context.lookup, &wanted).map_err(|error| match error.sqlstate() {
                 // PostgreSQL gives no position when the types of polymorphic arguments do not agree.
@@ -181,7 +215,7 @@ impl Binder<'_, '_> {
                 return Err(self.error(sqlstate::DATATYPE_MISMATCH, message, written.start()));
             }
         }
-        Ok((arguments, resolved))
+        Ok(resolved)
     }
 
     /// The call of a function as resolution needs it.
@@ -642,10 +676,13 @@ impl Binder<'_, '_> {
             }
         } else {
             for sort in &call.order {
-                let bound = self.expr(&sort.expr)?;
+                let mut bound = self.expr(&sort.expr)?;
                 for (argument, written) in arguments.iter_mut().zip(&call.arguments) {
+                    // An argument is the same key before the cast that the function's type asks for; the rows are sorted after it.
                     if super::aggregate::same(argument, &bound) {
                         self.settle_in_place(argument, written.start())?;
+                    } else if super::aggregate::same(without_implicit_casts(argument), &bound) {
+                        bound = argument.clone();
                     }
                 }
                 let bound = self.settle(bound, sort.expr.start())?;
@@ -788,4 +825,15 @@ pub(super) fn single_output(function: &StoredFunction) -> Option<Name> {
         (Some(argument), None) => argument.name.as_deref().map(Name::new),
         _ => None,
     }
+}
+
+/// The expression below the casts that nobody has written.
+fn without_implicit_casts(mut expr: &Expr) -> &Expr {
+    while let ExprKind::Cast(cast) = &expr.kind {
+        if cast.cast.context == types::CastContext::Explicit {
+            break;
+        }
+        expr = &cast.input;
+    }
+    expr
 }

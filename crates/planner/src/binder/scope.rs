@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Oid, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 use plan::bound::{FromItem, Relation, WindowSpec, for_each_inner_mut};
 use plan::privileges::Privileges;
 use plan::{CaseWhen, CteId, Expr, ExprKind, Variable, bound};
@@ -371,60 +371,121 @@ pub(super) struct FoundColumn {
 impl Binder<'_, '_> {
     /// The expression that `a`, `t.a` or `s.t.a` stands for.
     pub(super) fn column(&mut self, parts: &[Name], location: Location) -> Result<Expr> {
-        let variable =
-            self.context.variables.and_then(|variables| Some((variables.variable(parts)?, variables.conflict())));
-        if let Some(((index, sql_type), VariableConflict::UseVariable)) = variable {
-            return Ok(Expr::new(ExprKind::Parameter(index), sql_type));
+        self.named_value(parts, location, false)
+    }
+
+    /// The row that `t.*` or `s.t.*` stands for where one value is expected. A column called `t` is not meant.
+    pub(super) fn row_in_full(&mut self, parts: &[Name], location: Location) -> Result<Expr> {
+        self.named_value(parts, location, true)
+    }
+
+    /// The meaning of a name: something of the query, or a variable. `is_starred`: `.*` stands behind the name.
+    fn named_value(&mut self, parts: &[Name], location: Location, is_starred: bool) -> Result<Expr> {
+        if self.variables_come_first()
+            && let Some(variable) = self.variable_named(parts, location, is_starred)?
+        {
+            return Ok(variable);
         }
-        let column = match parts {
-            [name] => self.bare_column(name, location)?,
-            [table, name] => self.qualified_column(None, table, name, location)?,
-            [schema, table, name] => self.qualified_column(Some(schema), table, name, location)?,
-            [catalog, schema, table, name] => {
-                if catalog.as_str() != self.context.database {
-                    let dotted = parts.join_with_dots();
-                    return Err(
-                        self.unsupported(format!("cross-database references are not implemented: {dotted}"), location)
-                    );
-                }
-                self.qualified_column(Some(schema), table, name, location)?
+        match self.named_in_query(parts, location, is_starred)? {
+            Some(found) => {
+                self.refuse_variable(parts, location, is_starred)?;
+                Ok(found)
             }
-            _ => {
-                let dotted = parts.join_with_dots();
-                let message = format!("improper qualified name (too many dotted names): {dotted}");
-                return Err(self.error(sqlstate::SYNTAX_ERROR, message, location));
-            }
+            None => match self.variable_named(parts, location, is_starred)? {
+                Some(variable) => Ok(variable),
+                None if is_starred => Err(self.no_such_item(parts, location)),
+                None => Err(self.no_such_column(parts, location)),
+            },
+        }
+    }
+
+    /// Whether a name that may mean a variable means it.
+    pub(super) fn variables_come_first(&self) -> bool {
+        self.context.variables.is_some_and(|variables| variables.conflict() == VariableConflict::UseVariable)
+    }
+
+    /// 42702 if a name that has a meaning in the query also means a variable, and nothing says which of both counts.
+    pub(super) fn refuse_variable(&mut self, parts: &[Name], location: Location, is_starred: bool) -> Result<()> {
+        let Some(variables) = self.context.variables else { return Ok(()) };
+        if variables.conflict() != VariableConflict::Error
+            || self.variable_named(parts, location, is_starred)?.is_none()
+        {
+            return Ok(());
+        }
+        let star = if is_starred { ".*" } else { "" };
+        let message = format!("column reference \"{}{star}\" is ambiguous", parts.join_with_dots());
+        Err(self
+            .error(sqlstate::AMBIGUOUS_COLUMN, message, location)
+            .detail("It could refer to either a PL/pgSQL variable or a table column."))
+    }
+
+    /// The variable, or the field of one, that a name means outside of the query; `x.*` means a variable of a row type only.
+    pub(super) fn variable_named(
+        &mut self,
+        parts: &[Name],
+        location: Location,
+        is_starred: bool,
+    ) -> Result<Option<Expr>> {
+        let Some(variables) = self.context.variables else { return Ok(None) };
+        let Some((index, sql_type)) = variables.variable(parts) else {
+            return if is_starred { Ok(None) } else { self.field_of_variable(parts, location) };
         };
-        match (column, variable) {
-            (Some(_), Some((_, VariableConflict::Error))) => Err(self
-                .error(
-                    sqlstate::AMBIGUOUS_COLUMN,
-                    format!("column reference \"{}\" is ambiguous", parts.join_with_dots()),
-                    location,
-                )
-                .detail("It could refer to either a PL/pgSQL variable or a table column.")),
-            (Some(found), _) => Ok(found.expr),
-            (None, Some(((index, sql_type), _))) => Ok(Expr::new(ExprKind::Parameter(index), sql_type)),
-            (None, None) => {
-                if let Some(field) = self.field_of_variable(parts, location)? {
-                    return Ok(field);
-                }
-                // `t` alone may be a whole row.
-                if let [name] = parts
-                    && let Some(row) = self.whole_row(None, name, location)?
-                {
-                    return Ok(row);
-                }
-                // `t.f` may be `f(t)`.
-                if let [table, name] = parts
-                    && let Some(row) = self.whole_row(None, table, location)?
-                    && let Ok(call) = self.function_as_column(row, name, location)?
-                {
-                    return Ok(call);
-                }
-                Err(self.no_such_column(parts, location))
-            }
+        if is_starred && !variables.is_row(parts) {
+            return Ok(None);
         }
+        Ok(Some(Expr::new(ExprKind::Parameter(index), sql_type)))
+    }
+
+    /// The column, the row of a table, or the call of a function with such a row, that a name means in the query.
+    fn named_in_query(&mut self, parts: &[Name], location: Location, is_starred: bool) -> Result<Option<Expr>> {
+        let too_many = |binder: &Self| {
+            let dotted = parts.join_with_dots();
+            let message = format!("improper qualified name (too many dotted names): {dotted}");
+            Err(binder.error(sqlstate::SYNTAX_ERROR, message, location))
+        };
+        if is_starred {
+            return match parts {
+                [table] => self.whole_row(None, table, location),
+                [schema, table] => self.whole_row(Some(schema), table, location),
+                [catalog, schema, table] => {
+                    self.refuse_other_database(catalog, parts, location)?;
+                    self.whole_row(Some(schema), table, location)
+                }
+                _ => too_many(self),
+            };
+        }
+        let (schema, table, name) = match parts {
+            [name] => {
+                let column = self.bare_column(name, location)?;
+                return match column {
+                    Some(column) => Ok(Some(column.expr)),
+                    None => self.whole_row(None, name, location),
+                };
+            }
+            [table, name] => (None, table, name),
+            [schema, table, name] => (Some(schema), table, name),
+            [catalog, schema, table, name] => {
+                self.refuse_other_database(catalog, parts, location)?;
+                (Some(schema), table, name)
+            }
+            _ => return too_many(self),
+        };
+        if let Some(column) = self.qualified_column(schema, table, name, location)? {
+            return Ok(Some(column.expr));
+        }
+        // `t.f` may be `f(t)`.
+        match self.whole_row(schema, table, location)? {
+            Some(row) => Ok(self.function_as_column(row, name, location)?.ok()),
+            None => Ok(None),
+        }
+    }
+
+    fn refuse_other_database(&self, catalog: &Name, parts: &[Name], location: Location) -> Result<()> {
+        if catalog.as_str() == self.context.database {
+            return Ok(());
+        }
+        let message = format!("cross-database references are not implemented: {}", parts.join_with_dots());
+        Err(self.unsupported(message, location))
     }
 
     /// A column without a table's name, in the innermost query that has one.
@@ -470,19 +531,20 @@ impl Binder<'_, '_> {
         Ok(None)
     }
 
-    /// The field that a name means if what stands before its last part is a variable of a row type.
+    /// The field, or the call of a function, that a name means if a parameter of a row type stands before its last part.
     fn field_of_variable(&mut self, parts: &[Name], location: Location) -> Result<Option<Expr>> {
         let Some((field, record)) = parts.split_last().filter(|(_, record)| !record.is_empty()) else {
             return Ok(None);
         };
-        let Some((index, sql_type)) = self.context.variables.and_then(|variables| variables.variable(record)) else {
+        let Some((index, sql_type)) = self.context.variables.and_then(|variables| variables.row(record)) else {
             return Ok(None);
         };
         let row = Expr::new(ExprKind::Parameter(index), sql_type);
-        if self.row_shape(&row).is_none() {
-            return Ok(None);
+        let Some(shape) = self.row_shape(&row) else { return Ok(None) };
+        if shape.fields.iter().any(|(name, _)| name == field.as_str()) {
+            return self.field(row, field, location).map(Some);
         }
-        self.field(row, field, location).map(Some)
+        Ok(self.function_as_column(row, field, location)?.ok())
     }
 
     fn check_lateral(&self, item: &NamedItem, location: Location) -> Result<()> {
@@ -565,21 +627,6 @@ impl Binder<'_, '_> {
             return Ok(Some(FoundColumn { expr }));
         }
         Ok(None)
-    }
-
-    /// The row that `t.*` or `s.t.*` stands for where one value is expected. A column called `t` is not meant.
-    pub(super) fn row_in_full(&mut self, parts: &[Name], location: Location) -> Result<Expr> {
-        let is_variable = self.context.variables.is_some_and(|variables| variables.variable(parts).is_some());
-        let row = match parts {
-            _ if is_variable => None,
-            [table] => self.whole_row(None, table, location)?,
-            [schema, table] => self.whole_row(Some(schema), table, location)?,
-            _ => None,
-        };
-        match row {
-            Some(row) => Ok(row),
-            None => self.column(parts, location),
-        }
     }
 
     /// The whole row of a table, if the name is one.
@@ -711,8 +758,14 @@ impl Binder<'_, '_> {
         parts: &[Name],
         location: Location,
     ) -> Result<(u32, Vec<NamedColumn>)> {
+        if self.variables_come_first()
+            && let Some(columns) = self.fields_of_variable(parts, location)?
+        {
+            return Ok((0, columns));
+        }
         match self.item(schema, table, location)? {
             Some((level, item)) => {
+                self.refuse_variable(parts, location, true)?;
                 let columns = if level == 0 {
                     item.columns
                 } else {
@@ -742,7 +795,11 @@ impl Binder<'_, '_> {
         let Some((index, sql_type)) = variables.variable(parts) else { return Ok(None) };
         let row = Expr::new(ExprKind::Parameter(index), sql_type);
         if self.row_shape(&row).is_none() {
-            return Ok(None);
+            if variables.row(parts).is_none() {
+                return Ok(None);
+            }
+            let message = format!("type {} is not composite", self.type_name(sql_type.oid));
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
         Ok(Some(self.fields_of(row, location)?.into_iter().map(column).collect()))
     }

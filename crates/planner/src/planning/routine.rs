@@ -68,6 +68,10 @@ impl VariableNames for ParameterNames<'_> {
             .map(|(number, argument)| (number as u32, SqlType::new(argument.type_oid)))
     }
 
+    fn row(&self, parts: &[Name]) -> Option<(u32, SqlType)> {
+        self.variable(parts)
+    }
+
     fn conflict(&self) -> VariableConflict {
         VariableConflict::UseColumn
     }
