@@ -4,6 +4,7 @@ use base::lock_mode::{RowLockMode, WaitPolicy};
 use base::{Error, Result, sqlstate};
 use plan::bound::{Distinct, FromItem, Lock, Query, RelationKind};
 use plan::privileges::Privileges;
+use schema::catalog::RelationKind as TableKind;
 use syntax::tree::{LockStrength, LockWait, Locking};
 
 use super::Binder;
@@ -18,19 +19,34 @@ pub(super) fn clause(locking: &[Locking]) -> &'static str {
     }
 }
 
+/// The place of the clause that asks for the locks of a query.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// The query itself.
+    Here,
+    /// A query around it, which has written it as a subquery.
+    Around,
+    /// A query around a view that it is within.
+    AroundView,
+}
+
 impl Binder<'_, '_> {
     /// Notes which rows a query locks: 0A000 where rows of the result are not rows of a table.
     pub(super) fn locks(&mut self, query: &mut Query, locking: &[Locking]) -> Result<()> {
-        self.locks_of(query, locking, false)
+        self.locks_of(query, locking, Asked::Here)
     }
 
-    fn locks_of(&mut self, query: &mut Query, locking: &[Locking], is_from_outside: bool) -> Result<()> {
+    fn locks_of(&mut self, query: &mut Query, locking: &[Locking], asked: Asked) -> Result<()> {
         for locking in locking {
             let name = clause(std::slice::from_ref(locking));
+            // A view's query may be a UNION, or read no table: there is nothing to lock then.
+            if asked == Asked::AroundView && (query.set_operation.is_some() || query.relations.is_empty()) {
+                continue;
+            }
             self.check_lockable(query, name)?;
             if locking.tables.is_empty() {
                 for relation in 0..query.relations.len() as u32 {
-                    self.lock_relation(query, relation, locking, (false, is_from_outside), name)?;
+                    self.lock_relation(query, relation, locking, (false, asked), name)?;
                 }
                 continue;
             }
@@ -44,7 +60,7 @@ impl Binder<'_, '_> {
                     let message = format!("relation \"{}\" in {name} clause not found in FROM clause", table.name);
                     return Err(self.error(sqlstate::UNDEFINED_TABLE, message, table.location));
                 };
-                self.lock_relation(query, relation as u32, locking, (true, is_from_outside), name)
+                self.lock_relation(query, relation as u32, locking, (true, asked), name)
                     .map_err(|error| self.at(error, table.location))?;
             }
         }
@@ -80,21 +96,27 @@ impl Binder<'_, '_> {
         query: &mut Query,
         relation: u32,
         locking: &Locking,
-        (named, is_from_outside): (bool, bool),
+        (named, asked): (bool, Asked),
         name: &str,
     ) -> Result<()> {
+        let is_view = query.relations[relation as usize].access.is_some();
         if let Some(access) = query.relations[relation as usize].access {
             self.access[access].privileges = self.access[access].privileges | Privileges::UPDATE;
         }
         let nullable = query.from.iter().any(|item| made_up(item, relation, false));
         match &mut query.relations[relation as usize].kind {
+            RelationKind::Table(table) if table.kind == TableKind::MaterializedView => {
+                let message = format!("cannot lock rows in materialized view \"{}\"", table.name);
+                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
             RelationKind::Table(_) => {}
             RelationKind::Virtual(_) if !named => return Ok(()),
             // A lock on a subquery is a lock on the tables in it.
             RelationKind::Subquery(inner) => {
                 let all = Locking { tables: Vec::new(), ..locking.clone() };
                 let mut taken = std::mem::take(inner);
-                let result = self.locks_of(&mut taken, &[all], true);
+                let asked = if is_view || asked == Asked::AroundView { Asked::AroundView } else { Asked::Around };
+                let result = self.locks_of(&mut taken, &[all], asked);
                 if let RelationKind::Subquery(inner) = &mut query.relations[relation as usize].kind {
                     *inner = taken;
                 }
@@ -130,14 +152,14 @@ impl Binder<'_, '_> {
             // Of several clauses the strongest lock counts, and the least patient wait.
             Some(lock) => {
                 lock.mode = lock.mode.max(mode);
-                lock.is_from_outside &= is_from_outside;
+                lock.is_from_outside &= asked != Asked::Here;
                 lock.wait = match (lock.wait, wait) {
                     (WaitPolicy::NoWait, _) | (_, WaitPolicy::NoWait) => WaitPolicy::NoWait,
                     (WaitPolicy::Skip, _) | (_, WaitPolicy::Skip) => WaitPolicy::Skip,
                     _ => WaitPolicy::Block,
                 };
             }
-            None => query.locks.push(Lock { relation, mode, wait, is_from_outside }),
+            None => query.locks.push(Lock { relation, mode, wait, is_from_outside: asked != Asked::Here }),
         }
         Ok(())
     }
