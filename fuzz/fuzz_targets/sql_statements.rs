@@ -19,7 +19,7 @@ use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
-use sql::client::{Client, Formats, OutgoingRow, Severity};
+use executor::client::{Client, Formats, OutgoingRow, Severity};
 use sql::session::{BindInput, ConnectRequest, Instance, SqlSession};
 
 /// Inputs that one database serves.

@@ -547,12 +547,12 @@ fn an_element_of_a_large_array_is_assigned_without_a_copy() {
 /// Nobody is at the other end.
 struct Nobody;
 
-impl sql::client::Client for Nobody {
+impl executor::client::Client for Nobody {
     fn require(&mut self, _lsn: base::Lsn) {}
-    fn row(&mut self, _row: &sql::client::OutgoingRow<'_>) -> base::Result<()> {
+    fn row(&mut self, _row: &executor::client::OutgoingRow<'_>) -> base::Result<()> {
         Ok(())
     }
-    fn notice(&mut self, _severity: sql::client::Severity, _notice: &base::Error) {}
+    fn notice(&mut self, _severity: executor::client::Severity, _notice: &base::Error) {}
     fn error(&mut self, _error: &base::Error) {}
     fn parameter_status(&mut self, _name: &str, _value: &str) {}
     fn notification(&mut self, _pid: i32, _channel: &str, _payload: &str) {}

@@ -2,7 +2,7 @@
 
 use base::limits::MESSAGE_BODY_MAX_BYTES;
 use base::{Error, Lsn, Oid, Result, sqlstate};
-use sql::client::{Client, Format, Formats, OutgoingRow, ResultColumn, RowDescription, Severity};
+use executor::client::{Client, Format, Formats, OutgoingRow, ResultColumn, RowDescription, Severity};
 use sync::Interrupt;
 use wal::DelayPolicy;
 

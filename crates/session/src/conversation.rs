@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::{Error, sqlstate};
-use sql::client::{Client, Format, Formats};
+use executor::client::{Client, Format, Formats};
 use sql::session::{BindInput, SqlSession};
 use sync::{Arc, Interrupt, InterruptKind};
 

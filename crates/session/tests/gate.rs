@@ -12,8 +12,8 @@ use std::sync::Arc;
 use base::settings::{ServerSettings, Source};
 use base::{Error, Lsn, Oid, Result};
 use engine::{Database, OpenOptions};
+use executor::client::{Client, Formats, OutgoingRow, RowDescription, Severity};
 use smallvec::SmallVec;
-use sql::client::{Client, Formats, OutgoingRow, RowDescription, Severity};
 use sql::session::{BindInput, ConnectRequest, Instance, SqlSession};
 use vfs::SimulatedVfs;
 

@@ -1,6 +1,6 @@
 //! SQL: from text to rows, as PostgreSQL speaks it.
 //!
-//! The crate `syntax` makes a tree, `planner` looks its names up and makes a `plan`, [`executor`] runs it;
+//! The crate `syntax` makes a tree, `planner` looks its names up and makes a `plan`, `executor` runs it;
 //! [`commands`] are the statements without a plan. A [`session`] is what a client talks to.
 
 // `from_*` speaks of SQL's FROM here, trees are built once and live behind boxes, and what a session keeps to itself is
@@ -9,9 +9,7 @@
 #![allow(clippy::type_complexity)]
 
 pub mod catalogs;
-pub mod client;
 pub mod commands;
-pub mod executor;
 pub mod password;
 pub mod plpgsql;
 pub mod session;

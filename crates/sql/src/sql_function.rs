@@ -15,10 +15,10 @@ use types::{
     type_shape,
 };
 
-use crate::executor::{self, Run};
 use crate::session::planning::Environment;
 use crate::session::session_of;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
+use executor::Run;
 use planner::binder;
 use planner::routine::{ParameterNames, check_columns, check_result, input_types, is_anonymous_row, result_shape};
 
@@ -168,7 +168,7 @@ pub fn run(
     arguments: &[Value],
     only_first: bool,
 ) -> Result<Vec<Value>> {
-    crate::executor::with_stack_for_call(|| run_here(run, function, arguments, only_first))
+    executor::with_stack_for_call(|| run_here(run, function, arguments, only_first))
 }
 
 fn run_here(
@@ -295,7 +295,7 @@ fn refuse_change(statement: &plan::Statement, returns_set: bool) -> Result<()> {
             Statement::Transaction(_) => return Ok(()),
             utility => crate::commands::tag_of(utility),
         },
-        _ => match crate::executor::changing_tag(statement) {
+        _ => match executor::changing_tag(statement) {
             // PostgreSQL makes a query that only locks rows part of the one that reads from the function.
             Some(_) if returns_set && statement.is_read_only => return Ok(()),
             Some(what) => what.into(),

@@ -12,9 +12,9 @@ use types::{Value, oids};
 use super::Equal;
 use super::objects::{roles, settings_array, timestamp};
 use super::rows::{NULL, row, text_array};
-use crate::executor::Run;
 use crate::session::session_of;
 use crate::session_defaults;
+use executor::Run;
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.
 pub fn pg_hba_file_rules(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

@@ -17,8 +17,8 @@ use types::{
 use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
 use super::{Equal, relations};
 use crate::commands::definitions::stored_value;
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 /// The tables of `information_schema` that are no views.
 const INFORMATION_TABLES: [&str; 4] = ["sql_features", "sql_implementation_info", "sql_parts", "sql_sizing"];

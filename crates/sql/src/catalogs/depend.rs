@@ -19,8 +19,8 @@ use super::relations::{constraints, default_oid, tables};
 use super::rows::{Wanted, letter, row, wanted_oid};
 use super::{Equal, builtin, rule_oid, system_table};
 use crate::commands::dependencies::{Named, WantedUses};
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 /// An object, or a part of one: its catalog, its number, and the number of the column.
 type Address = (Oid, Oid, i32);

@@ -17,8 +17,8 @@ use super::relations::{self, constraints, index_places, role_name};
 use super::rows::{NULL, row, yes_or_no};
 use super::{Equal, objects};
 use crate::commands::definitions::{StoredAs, stored_expression};
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 /// `tables`
 pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

@@ -14,7 +14,7 @@ use types::context::UserTypeKind;
 use super::Equal;
 use super::relations::{role_name, tables};
 use super::rows::{row, yes_or_no};
-use crate::executor::Run;
+use executor::Run;
 
 /// Views over these, as queries.
 pub const VIEWS: &[(u32, &str, &str, &str)] = &[

@@ -30,8 +30,8 @@ use plan::{SystemCatalog, VirtualTable};
 use registry::{Entry, REGISTRY};
 use types::Value;
 
-use crate::executor::Run;
 pub use builtin::{is_shared, is_view};
+use executor::Run;
 pub use not_null::is_not_null;
 pub use objects::comments;
 pub use relations::{SYSTEM_COLUMNS, constraints, default_oid, role_name};

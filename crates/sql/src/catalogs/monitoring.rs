@@ -12,9 +12,9 @@ use types::{Value, datetime, oids};
 
 use super::Equal;
 use super::rows::{NULL, row, text_array, wanted_name, xid};
-use crate::executor::Run;
 use crate::session::SessionInfo;
 use crate::session::session_of;
+use executor::Run;
 
 /// The word of `pg_settings.vartype`.
 fn kind_name(kind: &Kind) -> &'static str {

@@ -13,8 +13,8 @@ use types::{Implementation, Value, aggregates, functions, oids, type_functions};
 
 use super::Equal;
 use super::rows::{NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid};
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 /// Schemas by number, those among them that have no descriptor.
 pub fn schemas(catalog: &Catalog) -> Vec<(Oid, String, Oid)> {

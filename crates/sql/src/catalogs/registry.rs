@@ -12,7 +12,7 @@ use super::{
     Equal, absent, access, builtin, depend, empty, information, information_privileges, information_types,
     information_views, monitoring, objects, relations, sequences, statistics, triggers, views,
 };
-use crate::executor::Run;
+use executor::Run;
 
 /// A function that makes the rows of a table.
 pub type Rows = fn(&mut Run<'_, '_>, Equal<'_>) -> Result<Vec<Vec<Value>>>;

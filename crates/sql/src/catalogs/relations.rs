@@ -19,9 +19,9 @@ use super::rows::{
     wanted_name, wanted_oid, xid,
 };
 use super::{Equal, builtin, sequences};
-use crate::executor::Run;
 use crate::session::planning::Environment;
 use crate::session::session_of;
+use executor::Run;
 use planner::binder::{DefinitionUse, definition_expression};
 
 /// A row of `pg_class`.

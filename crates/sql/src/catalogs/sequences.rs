@@ -12,7 +12,7 @@ use types::{Value, oids};
 use super::relations::role_name;
 use super::rows::row;
 use super::{Equal, registry};
-use crate::executor::Run;
+use executor::Run;
 
 /// The columns of a sequence seen as a table.
 pub const SEQUENCE_COLUMNS: &[(&str, Oid)] =

@@ -8,8 +8,8 @@ use types::{Numeric, Value};
 use super::monitoring::time;
 use super::rows::{NULL, Wanted, row, wanted_oid};
 use super::{Equal, relations};
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 /// `cohort_stat_ssi`: what serializable isolation has done, and whom it has sacrificed, by reason.
 pub fn cohort_stat_ssi(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

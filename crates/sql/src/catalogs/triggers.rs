@@ -6,7 +6,7 @@ use types::Value;
 
 use super::rows::{NULL, int2_vector, letter, row, wanted_oid};
 use super::{Equal, relations};
-use crate::executor::Run;
+use executor::Run;
 
 /// `pg_trigger.tgtype`
 fn type_bits(def: &TriggerDef) -> i16 {

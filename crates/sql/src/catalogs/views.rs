@@ -13,8 +13,8 @@ use super::relations::{is_foreign_key, role_name, tables};
 use super::rows::{NULL, row};
 use super::{Equal, builtin};
 use crate::commands::dependencies::ViewUse;
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 use planner::TableStatistics;
 
 /// Views that are queries: number, name, columns, and the query.

@@ -15,7 +15,7 @@ use types::{SqlType, oids};
 
 use super::ddl::{Ddl, Found, system_refusal, without_position};
 use super::{temporary, validate};
-use crate::executor::check_existing_rows;
+use executor::check_existing_rows;
 use planner::binder::{DefinitionUse, has_whole_row, named_columns};
 use planner::deparse::TableNames;
 use planner::names;

@@ -14,14 +14,14 @@ use schema::catalog::Persistence;
 use syntax::tree::{CteStatement, DeclareCursor, Fetch, FetchDirection, Statement, With};
 use types::Value;
 
-use crate::client::{Client, Formats};
-use crate::executor::{
-    CursorPlace, Due, RowStore, Run, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
-};
 use crate::session::planning::Environment;
 use crate::session::{
     Nested, Opening, Planned, Running, SessionState, SqlSession, UtilityOutput, cannot_run, query_plan,
     refuse_read_only,
+};
+use executor::client::{Client, Formats};
+use executor::{
+    CursorPlace, Due, RowStore, Run, StoreReader, evaluate, run_pending_checks, sort_memory_bytes, work_memory_bytes,
 };
 use planner::binder::{Parameters, VariableNames, is_volatile};
 
@@ -623,8 +623,8 @@ fn refuse_locks(state: &SessionState, planned: &Planned) -> Result<()> {
     if !state.engine().transaction_options().read_only || locked.all(|(oid, _)| is_temporary(*oid)) {
         return Ok(());
     }
-    match crate::executor::locking_tag(query_plan(planned)?) {
-        Some(tag) => Err(crate::executor::read_only_transaction(tag)),
+    match executor::locking_tag(query_plan(planned)?) {
+        Some(tag) => Err(executor::read_only_transaction(tag)),
         None => Ok(()),
     }
 }

@@ -19,10 +19,10 @@ use syntax::tree::{self, Location, Name, QualifiedName, RoleName, Statement, Tab
 use types::{CatalogLookup, SqlType, Volatility};
 
 use super::dependencies::hold_named_in;
-use crate::client::{Client, Severity};
-use crate::executor::{Locals, Run};
 use crate::session::SessionState;
 use crate::session::planning::Environment;
+use executor::client::{Client, Severity};
+use executor::{Locals, Run};
 use planner::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
 use planner::deparse::{Deparser, Names, Qualify};
 use planner::{Inlining, volatility};

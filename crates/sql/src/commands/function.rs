@@ -18,9 +18,9 @@ use super::dependencies::signature;
 use super::drop::{hold_function, input_types};
 use super::overloads::Callers;
 use super::variables;
-use crate::executor::{evaluate, run_pending_checks};
 use crate::session::planning::Environment;
 use crate::session::{SessionState, UtilityOutput};
+use executor::{evaluate, run_pending_checks};
 use planner::binder::{DefinitionUse, Parameters, procedure_call};
 use planner::deparse::NoNames;
 
@@ -489,9 +489,8 @@ pub(super) fn run_block(ddl: &mut Ddl<'_>, language: Option<&Name>, body: &str) 
 fn as_statement<T>(ddl: &mut Ddl<'_>, work: impl FnOnce(&mut Ddl<'_>) -> Result<T>) -> Result<T> {
     ddl.engine().push_snapshot()?;
     let result = work(ddl);
-    let result = result.and_then(|value| {
-        run_pending_checks(ddl.state, crate::executor::Due::Statement(0), ddl.client).map(|()| value)
-    });
+    let result =
+        result.and_then(|value| run_pending_checks(ddl.state, executor::Due::Statement(0), ddl.client).map(|()| value));
     ddl.engine().pop_snapshot();
     result
 }
@@ -563,7 +562,7 @@ pub(super) fn call(
     let (state, may_end_transaction) = (ddl.state, ddl.may_end_transaction);
     let result = as_statement(ddl, |ddl| {
         ddl.with_run(|run| {
-            let mut locals = crate::executor::Locals::for_expression();
+            let mut locals = executor::Locals::for_expression();
             let mut inner = run.with_locals(parameters, &mut locals);
             let values =
                 arguments.iter().map(|argument| evaluate(argument, &[], &mut inner)).collect::<Result<Vec<_>>>()?;

@@ -3,9 +3,9 @@
 use base::{Error, Lsn, Result};
 use engine::Database;
 
-use crate::client::{Client, OutgoingRow, Severity};
-use crate::executor::{RowStore, work_memory_bytes};
 use crate::session::{Portal, SqlSession};
+use executor::client::{Client, OutgoingRow, Severity};
+use executor::{RowStore, work_memory_bytes};
 
 impl SqlSession {
     /// Runs a portal to its end. Gives the rows that are left of it, and its tag.

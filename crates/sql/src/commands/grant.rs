@@ -14,8 +14,8 @@ use types::{CatalogLookup, resolve_type_name};
 use super::ddl::{CHANGE_LOCK, Ddl, Found, system_refusal};
 use super::drop::find_function;
 use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
-use crate::client::Severity;
 use crate::session::UtilityOutput;
+use executor::client::Severity;
 
 /// GRANT and REVOKE.
 pub(super) fn grant(ddl: &mut Ddl<'_>, grant: &Grant) -> Result<UtilityOutput> {

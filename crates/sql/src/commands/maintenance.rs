@@ -12,9 +12,9 @@ use syntax::tree::{DefinitionValue, LockTable, Name, QualifiedName, Truncate, Va
 use super::ddl::{Ddl, system_refusal};
 use super::stored_query::StoredQuery;
 use crate::catalogs;
-use crate::client::{Client, Severity};
-use crate::executor::{Captures, Firing, Run};
 use crate::session::{SessionState, SqlSession, UtilityOutput};
+use executor::client::{Client, Severity};
+use executor::{Captures, Firing, Run};
 
 /// The wishes of the options of VACUUM and ANALYZE.
 #[derive(Default)]
@@ -308,7 +308,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
             .with_context(&text, |context| planner::binder::table_triggers(context, table))?;
         fired.extend(triggers);
     }
-    let mut locals = crate::executor::Locals::for_expression();
+    let mut locals = executor::Locals::for_expression();
     if !fired.is_empty() {
         state.engine().push_snapshot()?;
         let mut run = Run::new(state, client, &[], &mut locals);
@@ -336,8 +336,8 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
             Firing(triggers).after_statement(plan::Event::Truncate, None, &captures, &mut run)
         });
         drop(run);
-        let due = crate::executor::Due::Statement(first_check);
-        let result = result.and_then(|()| crate::executor::run_pending_checks(state, due, client));
+        let due = executor::Due::Statement(first_check);
+        let result = result.and_then(|()| executor::run_pending_checks(state, due, client));
         state.engine().pop_snapshot();
         result?;
     }
@@ -354,11 +354,12 @@ fn truncated_tables(
     let mut locked: Vec<Oid> = Vec::new();
     loop {
         let mut notices = Vec::new();
-        let tables = find_truncated(state, truncate, &mut notices)?;
-        let oids: Vec<Oid> = tables.iter().map(|table| table.oid).collect();
-        if oids == locked {
+        let found = find_truncated(state, truncate, &mut notices);
+        let oids: Vec<Oid> = found.iter().flatten().map(|table| table.oid).collect();
+        if found.is_err() || oids == locked {
+            // The error may be that of a table that a notice is about.
             notices.iter().for_each(|notice| state.notice(Severity::Notice, notice, client));
-            return Ok((tables, oids));
+            return Ok((found?, oids));
         }
         for oid in &oids {
             state.engine().lock_relation(*oid, LockMode::AccessExclusive, WaitPolicy::Block)?;

@@ -60,8 +60,8 @@ use base::{Error, Result, sqlstate};
 use syntax::tree::{self, QualifiedName, Statement};
 use types::{SqlType, Value};
 
-use crate::client::{Client, Severity};
 use crate::session::{Nested, Planned, SessionState, SqlSession, UtilityOutput};
+use executor::client::{Client, Severity};
 pub use parameters::parameter_types;
 use planner::binder::VariableNames;
 pub use result_shape::{ResultShape, session_columns};
@@ -251,7 +251,7 @@ fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
     if !is_read_only {
         return Ok(());
     }
-    Err(crate::executor::read_only_transaction(&tag))
+    Err(executor::read_only_transaction(&tag))
 }
 
 /// Returns the name of a utility statement in messages about where it may run.

@@ -7,10 +7,10 @@ use syntax::parser::character_position;
 use syntax::tree::{Execute, ParsedStatement, Prepare, Statement};
 use types::{SqlType, Value};
 
-use crate::client::{Client, Formats};
-use crate::executor::{Locals, Run, evaluate};
 use crate::session::planning::Environment;
 use crate::session::{Planned, Portal, Prepared, Progress, SessionState, SqlSession, UtilityOutput};
+use executor::client::{Client, Formats};
+use executor::{Locals, Run, evaluate};
 use planner::binder::{self, Parameters};
 
 /// PREPARE.

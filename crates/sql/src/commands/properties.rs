@@ -11,7 +11,7 @@ use types::{SqlType, builtin_type, collation};
 use super::alter_table::place_of;
 use super::ddl::Ddl;
 use crate::catalogs::builtin::{self, OperatorClass};
-use crate::client::Severity;
+use executor::client::Severity;
 use planner::binder::expression_columns;
 
 /// The most that ANALYZE can be asked to keep of a column.

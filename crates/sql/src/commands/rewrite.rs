@@ -15,7 +15,7 @@ use types::{RowColumns, StorageKind, Value};
 
 use super::ddl::Ddl;
 use super::{index, validate};
-use crate::executor::Run;
+use executor::Run;
 
 /// Rows stored at a time.
 const BATCH_ROWS: usize = 64;

@@ -13,10 +13,10 @@ use types::datetime;
 use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, no_role};
 use super::dependencies::{Node, describe};
 use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
-use crate::client::Severity;
 use crate::session::UtilityOutput;
 use crate::session::planning::Environment;
 use crate::{password, session_defaults};
+use executor::client::Severity;
 
 /// CREATE ROLE, USER, GROUP.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateRole) -> Result<UtilityOutput> {

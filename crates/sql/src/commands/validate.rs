@@ -8,7 +8,7 @@ use schema::catalog::TableDef;
 use types::{StorageKind, Value};
 
 use super::ddl::Ddl;
-use crate::executor::{RowDecoder, Run, evaluate};
+use executor::{RowDecoder, Run, evaluate};
 
 /// Calls `visit` with the full row of each row of a table that nobody else changes now.
 pub(super) fn for_each_row<'p>(

@@ -5,8 +5,8 @@ use base::{Error, Oid, Result, sqlstate};
 use syntax::tree::{Discard, QualifiedName, SetAction, SettingValue, TransactionModes, VariableSet};
 use types::Value;
 
-use crate::client::{Client, Severity};
 use crate::session::{SessionState, SqlSession, UtilityOutput, set_modes, settings as session_settings};
+use executor::client::{Client, Severity};
 
 /// SET and RESET.
 pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
@@ -289,7 +289,7 @@ pub(super) fn set_constraints_within(
         }
     }
     if !deferred {
-        crate::executor::apply_deferral(state, is_nested, client)?;
+        executor::apply_deferral(state, is_nested, client)?;
     }
     Ok(UtilityOutput::tag("SET CONSTRAINTS"))
 }

@@ -14,11 +14,11 @@ use super::expression::{evaluate, open_statement, told_from};
 use super::frame::Frame;
 use super::interpret::{Flow, after_round, columns_of, dynamic, run_statements, set_found};
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
-use crate::client::Formats;
 use crate::commands::{Cursor, Given};
-use crate::executor::{Run, StoreReader, cast_for_assignment};
 use crate::session::Opening;
 use crate::session::session_of;
+use executor::client::Formats;
+use executor::{Run, StoreReader, cast_for_assignment};
 
 /// A cursor's arguments, with the parameters they name.
 type Arguments = [(Option<String>, Expression)];

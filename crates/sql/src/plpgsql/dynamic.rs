@@ -14,9 +14,9 @@ use super::expression::{
 use super::frame::Frame;
 use super::interpret::gather_rows;
 use crate::commands::Cursor;
-use crate::executor::{self, Due, Run};
 use crate::session::session_of;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
+use executor::{Due, Run};
 use planner::binder::Parameters;
 
 /// Opens a cursor over a text made at run time, as [`open_statement`](super::expression::open_statement) does.
@@ -251,7 +251,7 @@ fn run_one_dynamic(
     let planned = plan_dynamic((text, tree), (&types, &values), dynamic.is_cursor, frame, run)?;
     on_plan(&planned)?;
     if let StatementKind::Utility(utility) = &planned.statement.kind {
-        return run_utility(utility, &planned, text, &values, frame, run, on_row);
+        return run_utility(utility, &planned, text, (&values, None), frame, run, on_row);
     }
     refuse_change(&planned, frame)?;
     if frame.function.is_volatile {

@@ -9,7 +9,7 @@ use types::{ArrayValue, Dimension, RecordValue, SqlType, Value, copy_of_values, 
 use super::expression::evaluate;
 use super::frame::Frame;
 use super::tree::{Expression, Step, Subscript, VariableKind};
-use crate::executor::{Run, cast_for_assignment};
+use executor::{Run, cast_for_assignment};
 
 /// Replaces one element or slice of the array in a variable, where it is, or the part of the element that `steps` lead to. A value
 /// that can't be changed there is given back changed, with its type, for the variable to be assigned.

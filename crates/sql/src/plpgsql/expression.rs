@@ -18,10 +18,10 @@ use super::frame::Frame;
 use super::interpret::gather_rows;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
 use crate::commands::Cursor;
-use crate::executor::{self, CallPlace, Due, Locals, Run, StoreReader};
 use crate::session::planning::Environment;
 use crate::session::session_of;
 use crate::session::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
+use executor::{CallPlace, Due, Locals, Run, StoreReader};
 use planner::binder::{Parameters, VariableConflict, VariableNames};
 
 /// The names that a function's variables have in its statements.
@@ -64,6 +64,10 @@ impl VariableNames for Names<'_> {
             [label, record, field] => self.labelled(label, record).map(|place| self.field(place, field)),
             _ => None,
         }
+    }
+
+    fn is_row(&self, parts: &[Name]) -> bool {
+        self.record(parts).is_some()
     }
 
     fn field_names(&self, parts: &[Name]) -> Option<Vec<Name>> {
@@ -500,6 +504,7 @@ pub fn run_statement(
         let text = &expression.text;
         let source = match &**utility {
             Statement::CreateTableAs(create) if !matches!(create.source, Statement::Execute(_)) => Some(&create.source),
+            Statement::Explain(explain) if has_plan(&explain.statement) => Some(&explain.statement),
             _ => None,
         };
         let made_of = match source {
@@ -527,15 +532,19 @@ pub fn run_statement(
                     run.catalog = state.catalog();
                     Ok(count_in(&output.tag))
                 }
+                (Statement::Explain(_), Some((planned, parameters))) => {
+                    let names = Names::new(frame, expression, session_of(run));
+                    run_utility(utility, &planned, text, (&parameters, Some(&names)), frame, run, on_row)
+                }
                 (Statement::Do { .. }, _) if super::transaction::may_be_ended_below(frame, run) => {
                     let state = session_of(run);
                     state.may_end_transaction.set(true);
-                    let result = run_utility(utility, &plan.planned, text, &parameters, frame, run, on_row);
+                    let result = run_utility(utility, &plan.planned, text, (&parameters, None), frame, run, on_row);
                     state.may_end_transaction.set(false);
                     super::transaction::refresh(run);
                     result
                 }
-                _ => run_utility(utility, &plan.planned, text, &parameters, frame, run, on_row),
+                _ => run_utility(utility, &plan.planned, text, (&parameters, None), frame, run, on_row),
             })
         });
         return result.map_err(|error| within(error, expression));
@@ -613,12 +622,17 @@ pub fn as_call<T>(
     told_from(frame, Some(described(expression)), run, work).map_err(|error| within(error, expression))
 }
 
-/// Runs a utility statement; the number of rows it gave or changed.
+/// Whether a statement has a plan of its own.
+fn has_plan(statement: &Statement) -> bool {
+    matches!(statement, Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+}
+
+/// Runs a utility statement, which may read `variables`; the number of rows it gave or changed.
 pub(super) fn run_utility(
     utility: &Statement,
     planned: &Arc<Planned>,
     text: &Arc<str>,
-    parameters: &[Value],
+    (parameters, variables): (&[Value], Option<&dyn VariableNames>),
     frame: &Frame<'_>,
     run: &mut Run<'_, '_>,
     on_row: &mut OnRow<'_>,
@@ -628,7 +642,7 @@ pub(super) fn run_utility(
         return Err(Error::unsupported(format!("{tag} is not allowed in a non-volatile function")));
     }
     let state = session_of(run);
-    let output = crate::commands::run_nested(state, utility, planned, text, parameters, None, &mut *run.client)?;
+    let output = crate::commands::run_nested(state, utility, planned, text, parameters, variables, &mut *run.client)?;
     run.relieve()?;
     // Later statements see the objects that it made.
     run.catalog = state.catalog();

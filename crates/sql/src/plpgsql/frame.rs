@@ -9,7 +9,7 @@ use types::{RecordShape, RecordValue, SqlType, Value, oids};
 
 use super::row_types::ChangedTypes;
 use super::tree::{Function, RowType, Variable, VariableKind};
-use crate::executor::{RowStore, Run, cast_for_assignment};
+use executor::{RowStore, Run, cast_for_assignment};
 
 /// See the module.
 pub struct Frame<'f> {

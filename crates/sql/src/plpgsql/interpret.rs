@@ -18,9 +18,9 @@ use super::expression::{
 use super::frame::Frame;
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
-use crate::executor::{RowStore, Run, cast_for_assignment, place_line, sort_memory_bytes};
 use crate::session::Planned;
 use crate::session::session_of;
+use executor::{RowStore, Run, cast_for_assignment, place_line, sort_memory_bytes};
 
 /// How the function goes on after a statement.
 pub enum Flow {

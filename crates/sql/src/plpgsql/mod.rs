@@ -30,10 +30,10 @@ use schema::catalog::FunctionDef;
 use tree::{Function, VariableKind};
 use types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 
-use crate::client::Severity;
-use crate::executor::{RowStore, Run, StoreReader, cast_for_assignment};
 use crate::session::SessionState;
 use crate::session::session_of;
+use executor::client::Severity;
+use executor::{RowStore, Run, StoreReader, cast_for_assignment};
 use planner::routine::concrete;
 pub use trigger::call_trigger;
 
@@ -283,7 +283,7 @@ fn returned_value(value: Value, sql_type: SqlType, frame: &Frame<'_>, run: &mut 
 
 /// Runs a compiled function: its value, and the rows it gathered.
 fn execute(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {
-    crate::executor::with_stack_for_call(|| execute_here(function, arguments, run))
+    executor::with_stack_for_call(|| execute_here(function, arguments, run))
 }
 
 fn execute_here(function: &Function, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(Value, RowStore)> {

@@ -10,8 +10,8 @@ use super::expression::evaluate;
 use super::frame::Frame;
 use super::interpret::{PLACED, parameter_values};
 use super::tree::Raise;
-use crate::client::Severity;
-use crate::executor::{CallPlace, Run, outer_context, place_line};
+use executor::client::Severity;
+use executor::{CallPlace, Run, outer_context, place_line};
 
 /// RAISE.
 ///

@@ -18,7 +18,7 @@ use types::{ArrayValue, RecordShape, RecordValue, Value, oids};
 
 use super::frame::{Frame, fit_record};
 use super::tree::{Function, Variable, VariableKind};
-use crate::executor::Run;
+use executor::Run;
 
 /// The row types that have changed since the function was compiled: those of a call's variables, of the rows in their values, and of its
 /// result.

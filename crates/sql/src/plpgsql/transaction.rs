@@ -10,8 +10,8 @@ use base::{Error, Result, sqlstate};
 use super::expression::told_from;
 use super::frame::Frame;
 use super::tree::StatementKind;
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 /// Ends the transaction and begins another.
 ///

@@ -12,7 +12,7 @@ use super::frame::Frame;
 use super::interpret::{Flow, leaving, run_block};
 use super::parse::Parser;
 use super::tree::VariableKind;
-use crate::executor::{Run, TriggerCall};
+use executor::{Run, TriggerCall};
 
 /// The names of a trigger function's own variables, in their order behind FOUND.
 const NAMES: [(&str, Oid); 10] = [
@@ -47,7 +47,7 @@ pub fn call_trigger(
     function: &Arc<FunctionDef>,
     call: &TriggerCall<'_>,
 ) -> Result<Option<Arc<RecordValue>>> {
-    crate::executor::with_stack_for_call(|| {
+    executor::with_stack_for_call(|| {
         super::with_rights(run, function, |run| {
             super::with_settings(run, function, |run| call_trigger_here(run, function, call))
         })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Lsn, Oid, Result};
 
 use super::{BindInput, Prepared, SqlSession};
-use crate::client::Client;
+use executor::client::Client;
 
 impl SqlSession {
     /// Runs the statements of a query string, one after the other.

@@ -14,9 +14,9 @@ use super::portal::{Ended, Portal, Progress, Running, query_plan};
 use super::relation_locks::RelationLocks;
 use super::state::SessionState;
 use super::{Block, SqlSession, prepared};
-use crate::client::{Client, Formats, OutgoingRow};
-use crate::executor::{self, Locals, RowStore, Run, StoreReader, read_only_transaction};
 use crate::session::session_of;
+use executor::client::{Client, Formats, OutgoingRow};
+use executor::{Locals, RowStore, Run, StoreReader, read_only_transaction};
 
 /// The output of a utility statement.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 use super::portal::Ended;
 use super::query_string::ParsedText;
 use super::{Block, Planned, Portal, Prepared, Progress, SqlSession, input_plain, planning, prepared};
-use crate::client::{Client, Formats};
+use executor::client::{Client, Formats};
 
 /// The client's values for the parameters of a statement.
 pub struct BindInput<'a> {

@@ -10,9 +10,9 @@ use types::{CallTypes, RecordValue, SqlType, Value, ValueStream};
 
 use super::execute::Nested;
 use super::state::SessionState;
-use crate::client::{Client, Severity};
-use crate::executor::{CursorPlace, ExecutionState, Host, Locals, OnRow, Run, TriggerCall, evaluate};
 use crate::{catalogs, plpgsql};
+use executor::client::{Client, Severity};
+use executor::{CursorPlace, ExecutionState, Host, Locals, OnRow, Run, TriggerCall, evaluate};
 
 /// The session that an execution belongs to.
 #[inline]

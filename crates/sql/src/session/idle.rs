@@ -7,7 +7,7 @@ use base::{Error, sqlstate};
 use sync::{Armed, InterruptKind, Timer};
 
 use super::{Activity, Block, SqlSession};
-use crate::client::Client;
+use executor::client::Client;
 
 /// So many notifications are told before others may do something.
 const TOLD_AT_ONCE: usize = 1024;

@@ -23,8 +23,8 @@ use super::plan_cache::PlanCache;
 use super::state::SessionState;
 use super::tcp::TcpTimes;
 use super::{SqlSession, settings};
-use crate::executor::Helpers;
 use crate::{password, session_defaults};
+use executor::Helpers;
 
 /// The database every connection is to.
 const DATABASE: &str = "postgres";

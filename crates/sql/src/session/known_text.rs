@@ -12,7 +12,7 @@ use super::plan_cache::{Key, Planned};
 use super::portal::Portal;
 use super::relation_locks::RelationLocks;
 use super::{Block, SqlSession, prepared};
-use crate::client::Client;
+use executor::client::Client;
 
 impl SqlSession {
     /// Runs a query string of one statement by a plan for its text without the constants. False if there can be none, or if the catalog

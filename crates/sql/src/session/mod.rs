@@ -60,7 +60,7 @@ pub(crate) use relation_locks::RelationLocks;
 use syntax::parser;
 use syntax::tree::{self, ParsedStatement};
 
-use crate::client::Client;
+use executor::client::Client;
 pub use state::SessionState;
 pub use tcp::TcpTimes;
 pub use transaction::set_modes;

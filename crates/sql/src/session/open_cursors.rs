@@ -13,9 +13,9 @@ use base::{Error, Oid, Result, sqlstate};
 use super::plan_cache::Planned;
 use super::portal::{Portal, Progress, cannot_run};
 use super::state::SessionState;
-use crate::client::{Client, Format, Formats};
 use crate::commands::Cursor;
-use crate::executor::CursorPlace;
+use executor::CursorPlace;
+use executor::client::{Client, Format, Formats};
 
 /// An open cursor, and what is known of it.
 pub struct OpenCursor {

@@ -12,7 +12,7 @@ use types::{CatalogLookup, SqlType, base_type};
 
 use super::by_text::{ByText, Limits};
 use super::state::SessionState;
-use crate::client::{ResultColumn, RowDescription};
+use executor::client::{ResultColumn, RowDescription};
 
 /// A value that ends on a further stack if it was made on one: it may be nested deeper than the stack bears of whoever happens to
 /// hold it last.

@@ -15,8 +15,8 @@ use types::{CatalogLookup, EvalContext, FormatSettings, Value};
 
 use super::plan_cache::Planned;
 use super::state::SessionState;
-use crate::client::{Client, OutgoingRow, Severity};
-use crate::executor::{Locals, Run, evaluate};
+use executor::client::{Client, OutgoingRow, Severity};
+use executor::{Locals, Run, evaluate};
 use planner::binder::{BindContext, Parameters, PlannerSettings, Resolved, VariableNames};
 use planner::domain;
 

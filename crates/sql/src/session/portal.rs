@@ -15,9 +15,9 @@ use super::SqlSession;
 use super::open_cursors::Opening;
 use super::plan_cache::Planned;
 use super::state::SessionState;
-use crate::client::{Client, Formats};
 use crate::commands::Cursor;
-use crate::executor::{self, BoxOperator, Locals, Measurements, RowStore};
+use executor::client::{Client, Formats};
+use executor::{BoxOperator, Locals, Measurements, RowStore};
 
 /// A running plan: operators, and what they share.
 pub struct Execution<'p> {

@@ -9,7 +9,7 @@ use syntax::tree::ParsedStatement;
 
 use super::SqlSession;
 use super::parse_cache::Parsed;
-use crate::client::Client;
+use executor::client::Client;
 
 /// A query string that runs.
 struct QueryString {

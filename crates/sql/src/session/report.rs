@@ -16,8 +16,8 @@ use types::{SqlType, Value};
 
 use super::state::SessionState;
 use super::{Instance, Planned, Portal, SqlSession};
-use crate::client::{Client, Severity};
 use crate::commands::{self, StatementClass, Watched};
+use executor::client::{Client, Severity};
 
 /// The settings of the log in the form in which statements look at them.
 #[derive(Clone, Copy, Debug)]

@@ -14,9 +14,9 @@ use types::datetime::TimeZone;
 
 use super::state::SessionState;
 use super::tcp::TcpTimes;
-use crate::client::{Client, Severity};
 use crate::commands::AutoExplain;
-use crate::executor::{invalid_value, parts_of_date_style, timeout};
+use executor::client::{Client, Severity};
+use executor::{invalid_value, parts_of_date_style, timeout};
 
 /// Settings in the form in which they are used, good until their generation changes.
 pub struct CachedSettings {

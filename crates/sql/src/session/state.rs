@@ -19,8 +19,8 @@ use super::open_cursors::OpenCursor;
 use super::plan_cache::Planned;
 use super::settings::CachedSettings;
 use super::tcp::TcpTimes;
-use crate::client::{Client, Severity};
-use crate::executor::{ExecutionState, Login, outer_context};
+use executor::client::{Client, Severity};
+use executor::{ExecutionState, Login, outer_context};
 
 /// The callbacks of views of the catalog.
 const CALLBACKS: CatalogCallbacks =

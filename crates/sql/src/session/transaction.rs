@@ -11,8 +11,8 @@ use types::datetime;
 
 use super::state::{CommitMark, SessionState};
 use super::{Block, SqlSession, settings};
-use crate::client::{Client, Severity};
-use crate::executor::CheckMark;
+use executor::CheckMark;
+use executor::client::{Client, Severity};
 
 /// A savepoint by its name.
 pub(super) struct Savepoint {

@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap;
 use super::notify::{self, CHANNELS_MAX, ChannelChange};
 use super::settings;
 use super::state::SessionState;
-use crate::client::Client;
-use crate::executor::{Deferral, Due, run_pending_checks};
+use executor::client::Client;
+use executor::{Deferral, Due, run_pending_checks};
 
 impl SessionState {
     /// Begins a transaction, for whose functions it is `now`.

@@ -5,9 +5,9 @@ use engine::Finisher;
 use schema::catalog::DATABASE_OID;
 
 use super::{Block, SqlSession};
-use crate::client::{Client, Severity};
 use crate::commands::temporary;
-use crate::executor::{Due, run_pending_checks};
+use executor::client::{Client, Severity};
+use executor::{Due, run_pending_checks};
 
 impl SqlSession {
     /// PREPARE TRANSACTION. As for a COMMIT, a failed transaction is rolled back, and without one there is a warning.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use base::Error;
 
 use super::state::SessionState;
-use crate::client::{Client, Severity};
+use executor::client::{Client, Severity};
 
 /// Those that the client has not been told yet.
 #[derive(Debug, Default)]

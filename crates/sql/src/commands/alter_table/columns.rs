@@ -21,7 +21,7 @@ use super::super::restate::with_rows;
 use super::super::rewrite::rewrite;
 use super::super::{index, properties, sequence, validate};
 use super::{add_constraint, place_of};
-use crate::executor::evaluate;
+use executor::evaluate;
 use planner::binder::DefinitionUse;
 use planner::volatility;
 

@@ -18,7 +18,7 @@ use super::super::restate::Readers;
 use super::super::rewrite::rewrite;
 use super::super::{column, constraint, index, properties, sequence};
 use super::place_of;
-use crate::executor::evaluate;
+use executor::evaluate;
 use planner::binder::{DefinitionUse, expression_columns};
 use planner::deparse::{Deparser, NoNames, Qualify, TableNames};
 

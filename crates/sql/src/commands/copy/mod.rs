@@ -21,10 +21,10 @@ use types::{CatalogLookup, SqlType, Value};
 
 use super::ddl::system_refusal;
 use crate::catalogs::is_view;
-use crate::client::{Client, Format, ResultColumn};
-use crate::executor::{Locals, Run, evaluate};
 use crate::session::planning::Environment;
 use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, refuse_read_only};
+use executor::client::{Client, Format, ResultColumn};
+use executor::{Locals, Run, evaluate};
 pub use format::fuzz_copy;
 use planner::binder::expression_columns;
 use planner::{column_default, copy_filter};
@@ -73,6 +73,10 @@ fn copied_from(state: &SessionState, name: &QualifiedName) -> Result<CopiedFrom>
         return Err(refused("sequence", &sequence.name));
     }
     let table = copied_table(state, name)?;
+    if table.kind != RelationKind::Table {
+        let places: Vec<usize> = (0..table.columns.len()).collect();
+        state.require_columns(table.oid, Privileges::SELECT, &places)?;
+    }
     match table.kind {
         RelationKind::Table => Ok(CopiedFrom::Table(table)),
         RelationKind::View => Err(refused("view", &table.name).hint(hint)),
@@ -149,7 +153,7 @@ fn copy_between(
         });
         let is_read_only = session.state().engine().transaction_options().read_only;
         if is_read_only && table.persistence != Persistence::Temporary {
-            return Err(crate::executor::read_only_transaction("COPY FROM"));
+            return Err(executor::read_only_transaction("COPY FROM"));
         }
         if options.freeze && refusal.is_none() && !session.state().engine().has_new_storage(&table) {
             return Err(Error::new(
@@ -425,13 +429,13 @@ fn copy_from(
     inserted.extend(&unasked);
     let names: Vec<String> = inserted.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
     let parameters: Vec<String> = (1..=inserted.len()).map(|number| format!("${number}")).collect();
-    let insert = format!(
-        "INSERT INTO {}.{} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
-        quote_identifier(&view.schema_name(table.schema)),
-        quote_identifier(&table.name),
-        names.join(", "),
-        parameters.join(", ")
-    );
+    let target =
+        format!("INSERT INTO {}.{}", quote_identifier(&view.schema_name(table.schema)), quote_identifier(&table.name));
+    let insert = if names.is_empty() {
+        format!("{target} DEFAULT VALUES")
+    } else {
+        format!("{target} ({}) OVERRIDING SYSTEM VALUE VALUES ({})", names.join(", "), parameters.join(", "))
+    };
     let types: Vec<SqlType> = inserted
         .iter()
         .map(|column| {
@@ -506,7 +510,7 @@ fn copy_from(
         Ok(count)
     });
     let result = result.and_then(|count| {
-        crate::executor::run_pending_checks(state, crate::executor::Due::Statement(0), client)?;
+        executor::run_pending_checks(state, executor::Due::Statement(0), client)?;
         Ok(count)
     });
     state.engine().end_statement();
@@ -657,6 +661,10 @@ impl Source<'_> {
                     let mut fields = std::mem::take(&mut self.fields);
                     let result = read_fields(&line, self.options, &mut fields);
                     result.map_err(|error| context(error, None))?;
+                    // An empty line is the row of a table without columns.
+                    if self.columns.is_empty() && line.is_empty() {
+                        fields.clear();
+                    }
                     if fields.len() > self.columns.len() {
                         return Err(context(self.bad("extra data after last expected column"), None));
                     }

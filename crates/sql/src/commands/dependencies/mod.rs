@@ -18,8 +18,8 @@ use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::{Catalog, ConstraintKind, FunctionDef, IndexDef, Object, RelationKind, TableDef};
 
 use super::ddl::{DROP_LOCK, Ddl};
-use crate::client::Severity;
 pub(super) use describe::{describe, relation, signature};
+use executor::client::Severity;
 pub(super) use expressions::uses_of_expressions;
 pub use expressions::{ExpressionUse, WantedUses};
 use plan::{Expr, ExprKind, FunctionTarget, user_types};

@@ -13,8 +13,8 @@ use types::Value;
 use super::nodes::Explainer;
 use super::render::{Summary, document, text};
 use super::{Format, Options};
-use crate::executor::Measurements;
 use crate::session::{Planned, SessionState, query_plan};
+use executor::Measurements;
 
 /// The settings `auto_explain.*`.
 #[derive(Debug, Clone, Copy)]

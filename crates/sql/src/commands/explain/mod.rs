@@ -17,12 +17,12 @@ use syntax::tree::{Explain, Statement};
 use types::{SqlType, Value};
 
 use super::prepared;
-use crate::client::Client;
-use crate::executor::{Locals, Measurements, Run, build_to_run, run_pending_checks};
 use crate::session::planning::Environment;
 use crate::session::{
     PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_read_only,
 };
+use executor::client::Client;
+use executor::{Locals, Measurements, Run, build_to_run, run_pending_checks};
 use planner::binder::{Parameters, VariableNames};
 
 pub(crate) use auto::{AutoExplain, Watched};
@@ -183,7 +183,7 @@ fn measure(
             }
         }
     };
-    let result = result.and_then(|()| run_pending_checks(state, crate::executor::Due::Statement(0), client));
+    let result = result.and_then(|()| run_pending_checks(state, executor::Due::Statement(0), client));
     state.engine().pop_snapshot();
     result.map(|()| (measurements, started.elapsed()))
 }

@@ -19,8 +19,8 @@ use types::reg_types::quote_identifier;
 use types::{SqlType, Value, oids};
 
 use super::{Format, Options};
-use crate::executor::{Measured, Measurements};
 use crate::session::SessionState;
+use executor::{Measured, Measurements};
 use planner::deparse::{Deparser, Qualify, sort_suffix};
 
 /// A node as it is shown.

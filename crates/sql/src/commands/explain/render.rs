@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use super::nodes::{Property, Shown};
 use super::{Format, Options};
-use crate::executor::Effort;
 use engine::PageUse;
+use executor::Effort;
 
 /// How long planning and running took, if that is to be told.
 pub(super) struct Summary {

@@ -8,10 +8,10 @@ use sync::{InterruptKind, Waiter};
 use types::{Value, datetime};
 
 use super::{Bodies, integer, mistyped, oid, text};
-use crate::client::Severity;
-use crate::executor::Run;
 use crate::session::SessionInfo;
 use crate::session::session_of;
+use executor::Run;
+use executor::client::Severity;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2026, |run, _| Ok(Value::Int4(session_of(run).info.pid))),

@@ -13,8 +13,8 @@ use super::{Bodies, Found, boolean, integer, oid, relation, relation_named, text
 use crate::catalogs;
 use crate::commands::definitions;
 use crate::commands::definitions::StoredAs;
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1643, |run, args| Ok(index_definition(run, oid(args, 0)?, false)?.into())),

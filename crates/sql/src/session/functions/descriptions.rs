@@ -7,7 +7,7 @@ use types::Value;
 use super::definitions::table_of;
 use super::{Bodies, integer, oid, text};
 use crate::catalogs;
-use crate::executor::Run;
+use executor::Run;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1215, |run, args| comment(run, oid(args, 0)?, Some(text(args, 1)?), 0)),

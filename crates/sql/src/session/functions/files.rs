@@ -7,8 +7,8 @@ use plan::privileges::Privileges;
 use types::{RecordShape, RecordValue, SqlType, Value, function};
 
 use super::{Bodies, Found, oid, relation, relation_name, text};
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2325, |run, args| relation_size(run, args)),

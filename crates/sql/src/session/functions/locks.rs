@@ -6,9 +6,9 @@ use engine::{AdvisoryKey, Granted};
 use types::{Value, oids};
 
 use super::{Bodies, integer};
-use crate::client::Severity;
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
+use executor::client::Severity;
 
 /// How a lock function locks.
 #[derive(Clone, Copy)]

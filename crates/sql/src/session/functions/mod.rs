@@ -26,8 +26,8 @@ use rustc_hash::FxHashMap;
 use schema::catalog::{CustomDef, IndexDef, Object, SequenceDef, TableDef};
 use types::{CatalogLookup, Value};
 
-use crate::executor::Run;
 pub use definitions::{index_definition, view_definition};
+use executor::Run;
 pub use updatable::{is_updatable, takes_rows};
 
 /// The implementation of a function.

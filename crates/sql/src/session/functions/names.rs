@@ -6,7 +6,7 @@ use types::{CatalogLookup, Value, aggregate, builtin_type, function, operator};
 
 use super::{Bodies, Found, oid, relation};
 use crate::catalogs;
-use crate::executor::Run;
+use executor::Run;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2079, |run, args| relation_is_visible(run, oid(args, 0)?)),

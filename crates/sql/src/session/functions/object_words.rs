@@ -6,7 +6,7 @@ use types::{Value, format_type_name, oids, reg_types};
 
 use super::{Found, integer, oid};
 use crate::catalogs;
-use crate::executor::Run;
+use executor::Run;
 
 /// Catalogs whose objects have a name that stands in their rows: what the objects are called, and the column of the name.
 const IN_ROWS: &[(Oid, &str, &str)] = &[

@@ -12,7 +12,7 @@ use types::reg_types::parse_reg;
 use types::{CatalogLookup, Value, oids};
 
 use crate::catalogs::SYSTEM_COLUMNS;
-use crate::executor::Run;
+use executor::Run;
 
 pub(super) const FUNCTIONS: super::Bodies = &[(3943, acl_default)];
 

@@ -8,7 +8,7 @@ use plan::privileges::Privileges;
 use types::{RecordShape, RecordValue, SqlType, Value, function};
 
 use super::{Bodies, Found, boolean, integer, oid, relation, relation_name, relation_named, text};
-use crate::executor::Run;
+use executor::Run;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (1574, |run, args| {

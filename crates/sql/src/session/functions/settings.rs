@@ -7,10 +7,10 @@ use sync::Work;
 use types::{Value, datetime, oids};
 
 use super::{Bodies, boolean, oid, text};
-use crate::client::Severity;
-use crate::executor::Run;
 use crate::session::session_of;
 use crate::session::settings;
+use executor::Run;
+use executor::client::Severity;
 
 /// The result of `version()`. Clients read the version number in it.
 const VERSION: &str = concat!(

@@ -5,8 +5,8 @@ use engine::TransactionStatus;
 use types::Value;
 
 use super::{Bodies, integer, mistyped};
-use crate::executor::Run;
 use crate::session::session_of;
+use executor::Run;
 
 pub(super) const FUNCTIONS: Bodies = &[
     (2943, |run, _| Ok(Value::Int8(current(run)?.0 as i64))),

@@ -7,10 +7,10 @@ use schema::catalog::{RelationKind, TableDef};
 use types::Value;
 
 use super::Bodies;
-use crate::executor::Run;
 use crate::session::SessionState;
 use crate::session::planning::Environment;
 use crate::session::session_of;
+use executor::Run;
 use planner::binder;
 
 pub(super) const FUNCTIONS: Bodies = &[(3842, relation_is_updatable), (3843, column_is_updatable)];
