@@ -505,7 +505,7 @@ impl Planner<'_, '_> {
             }
             let (width, rows) = (slots.len(), plan.rows);
             let cost = plan.cost + rows * self.context.settings.costs.cpu_operator_cost * lowered.len() as f64;
-            let offsets_of = lowered.iter().map(|call| first_with_offsets(call, &lowered)).collect();
+            let offsets_of = firsts_with_offsets(&lowered);
             let built = Window { input: plan, partition, order, calls: lowered, offsets_of };
             plan = node(Node::Window(Box::new(built)), width, rows, cost);
             super::check_plan_depth(&plan)?;
@@ -807,15 +807,19 @@ fn set_column(attribute: i32, sql_type: SqlType) -> Expr {
     Expr::new(ExprKind::Variable(variable), sql_type)
 }
 
-/// The place of the first call whose frame has the same offsets as that of `call`, which is one of the calls.
-fn first_with_offsets(call: &WindowCall, calls: &[WindowCall]) -> u32 {
-    let frame = &call.frame;
-    let has_same = |other: &WindowCall| {
-        other.frame.mode == frame.mode
-            && same_offset(&other.frame.start, &frame.start)
-            && same_offset(&other.frame.end, &frame.end)
+/// For each call, the place of the first call whose frame has the same offsets: its own, if none before it has. Two subqueries are never the same
+/// here, so an offset that is one is computed for each call.
+fn firsts_with_offsets(calls: &[WindowCall]) -> Vec<u32> {
+    let has_same = |call: &WindowCall, other: &WindowCall| {
+        other.frame.mode == call.frame.mode
+            && same_offset(&other.frame.start, &call.frame.start)
+            && same_offset(&other.frame.end, &call.frame.end)
     };
-    calls.iter().position(has_same).expect("the call itself is one of them") as u32
+    let places = calls
+        .iter()
+        .enumerate()
+        .map(|(place, call)| calls[..place].iter().position(|other| has_same(call, other)).unwrap_or(place) as u32);
+    places.collect()
 }
 
 fn same_offset(left: &WindowFrameBound, right: &WindowFrameBound) -> bool {
