@@ -279,7 +279,7 @@ impl<'p> Operator<'p> for RecursiveUnionRows<'p> {
                 }
                 continue;
             }
-            if self.round.len() == 0 {
+            if self.round.is_empty() {
                 return Ok(false);
             }
             self.is_in_anchor = false;

@@ -40,13 +40,15 @@ const WAITING_MAX: usize = 256;
 /// A helper that had nothing to do for so long ends.
 const IDLE_TIME: Duration = Duration::from_secs(10);
 
-impl Helpers {
+impl Default for Helpers {
     /// None yet, and at most as many as there are processors.
-    pub fn new() -> Helpers {
+    fn default() -> Helpers {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Helpers { pool: Arc::new(Pool { queue: Mutex::default(), changed: Condvar::new(), processors }) }
     }
+}
 
+impl Helpers {
     /// How many one session can use: there is a processor for each, and for the session.
     pub fn useful(&self) -> usize {
         self.pool.processors - 1

@@ -382,6 +382,11 @@ impl RowStore {
         self.spilled.as_mut().map_or(Ok(()), SpillWriter::flush)
     }
 
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.memory.len() + self.offsets.len()

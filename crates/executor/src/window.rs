@@ -153,7 +153,7 @@ impl<'p> WindowRows<'p> {
             }
             rows.push(row, limit_bytes, run)?;
         }
-        if rows.len() == 0 {
+        if rows.is_empty() {
             return Ok(false);
         }
         rows.flush()?;

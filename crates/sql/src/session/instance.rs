@@ -244,7 +244,7 @@ impl Instance {
             plans: PlanCache::default(),
             timers: Timers::default(),
             channels: Channels::default(),
-            helpers: Arc::new(Helpers::new()),
+            helpers: Arc::default(),
             sessions: Mutex::new(FxHashMap::default()),
             next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
             next_number: AtomicU32::new(0),
