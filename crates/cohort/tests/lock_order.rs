@@ -30,6 +30,8 @@ const SETUP: &[&str] = &[
     "create table t4 (id int, a int)",
     "create view v1 as select id, a from t1",
     "create view v2 as select id, a from t2 where id > 0",
+    "create view v5 as select id, a from t1 where exists (select from t4)",
+    "create view v6 as select id, a from v5 where a > (select count(*) from v2)",
     "create view w1 as select v1.id, t3.a from v1, t3",
     "create view w2 as select x.id, x.a from (select * from v2) x where exists (select from t4)",
     "create view w3 as with c as (select * from v1) select v2.id, c.a from v2, c",
@@ -41,7 +43,7 @@ const TABLES: &[&str] = &["t1", "t2", "t3", "t4"];
 /// Relations that can be read.
 const SOURCES: &[&str] = &["t1", "t2", "t3", "t4", "v1", "v2", "w1", "w2", "w3", "w4", "v1", "w1", "f1()"];
 /// Relations whose rows can be changed.
-const TARGETS: &[&str] = &["t1", "t2", "t3", "v1", "v2"];
+const TARGETS: &[&str] = &["t1", "t2", "t3", "v1", "v2", "v5", "v6"];
 
 struct Choices(StdRng);
 
@@ -67,6 +69,7 @@ impl Choices {
         let filter = match self.0.random_range(0..6) {
             0 if depth < 2 => format!(" where exists ({})", self.query(depth + 1)),
             1 => format!(" where (select max(a) from {}) > 0", self.any(SOURCES)),
+            2 => " where f2() >= 0".to_owned(),
             _ => String::new(),
         };
         match self.0.random_range(0..8) {
@@ -117,7 +120,8 @@ impl Side {
 
     /// The relations that the statement has locked while it waits, or none if it does not wait.
     fn locks(&mut self, statement: &str, held: &str) -> Option<Vec<String>> {
-        self.holder.simple(&format!("begin; lock table {held}"));
+        let answer = self.holder.simple(&format!("begin; lock table {held}"));
+        assert!(!answer.contains("ERROR "), "{answer}");
         self.waiting.send(statement);
         let settled = self.waiting.settled(&mut self.holder);
         let seen = self.holder.simple(&format!(
@@ -143,13 +147,23 @@ fn relations_are_locked_in_the_order_of_postgresql() {
     let server = Server::start(folder.path(), &[]);
     let reference = Reference::start_with(&binaries, &["autovacuum=off", "fsync=off"]);
     let mut sides = [Side::connect(&reference.socket()), Side::connect(&server.socket())];
-    let mut waits = 0;
+    let (mut waits, mut unlocked) = (0, 0);
     let count = search("COHORT_LOCK_ORDER", STATEMENTS, |seed| {
         let mut choices = Choices(StdRng::seed_from_u64(seed));
         let (statement, held) = (choices.statement(), choices.any(TABLES));
         let [expected, found] = sides.each_mut().map(|side| side.locks(&statement, held));
-        // Parts of a statement that nobody reads are not locked.
-        let (expected, found) = (expected?, found?);
+        let (expected, found) = match (expected, found) {
+            (Some(expected), Some(found)) => (expected, found),
+            // PREPARE plans the statement in Cohort, and inlines functions.
+            (None, Some(_)) if statement.starts_with("prepare ") => return None,
+            (None, Some(_)) => return Some(format!("{held} is held\n{statement};\nonly Cohort waits\n")),
+            // Cohort does not lock relations of parts that planning leaves out: see docs/compatibility.md.
+            (Some(_), None) => {
+                unlocked += 1;
+                return None;
+            }
+            (None, None) => return None,
+        };
         waits += 1;
         let mut early = found.iter().filter(|relation| !expected.contains(relation));
         early.next().map(|relation| {
@@ -157,5 +171,6 @@ fn relations_are_locked_in_the_order_of_postgresql() {
         })
     });
     assert!(waits >= count / 4, "only {waits} of {count} statements have waited");
+    assert!(unlocked <= count / 8, "{unlocked} of {count} statements have waited in PostgreSQL alone");
     server.stop();
 }

@@ -28,6 +28,9 @@ const SETUP: &[&str] = &[
     "insert into n values (1, 2, 3), (4, null, 6)",
     "insert into x values (1, (5, 'five'), 'ex'), (null, null, null)",
     "create function full_t(t) returns text language sql immutable as $$ select $1.a || '/' || coalesce($1.b, '-') $$",
+    "create procedure p(n) language sql as 'select 1'",
+    "create function b(t, int default 1) returns int language sql as 'select 1'",
+    "create function b(t, text default '') returns int language sql as 'select 1'",
     "create function full_n(n) returns text language sql immutable as $$ select $1.n || '/' || coalesce($1.a, 0) $$",
 ];
 
@@ -62,7 +65,7 @@ impl Choices {
         (self.name(), sql_type, value)
     }
 
-    /// What a statement reads.
+    /// The FROM of a statement.
     fn from(&mut self) -> String {
         let table = self.any(&["t", "n", "x"]);
         match self.0.random_range(0..10) {
@@ -226,7 +229,7 @@ fn names_mean_what_they_mean_in_postgresql() {
         let [expected, found] = sessions.each_mut().map(|session| asked(session, &make, &call));
         successes += u64::from(!expected.contains("ERROR "));
         // PostgreSQL does not know the columns of a record variable.
-        let lists_record = make.contains(" record;") && expected.contains("ERROR 42809");
+        let lists_record = make.contains(" record;") && expected.contains("ERROR 42809") && !found.contains("ERROR XX");
         (expected != found && !lists_record)
             .then(|| format!("{make};\n{call};\nPostgreSQL:\n{expected}Cohort:\n{found}"))
     });

@@ -60,7 +60,7 @@ pub struct Query {
     pub has_sets: bool,
     /// WHERE CURRENT OF: only the row that a cursor stands on is changed.
     pub current_of: Option<CursorName>,
-    /// It is not merged into the query that reads it.
+    /// It is not merged into the query that reads it: it locks rows, or a view's triggers take its rows.
     pub is_kept_apart: bool,
     /// It is a view with `security_barrier`: no condition sees rows that it does not show, but leakproof ones.
     pub is_barrier: bool,

@@ -33,6 +33,10 @@ impl Script {
                 later = Some(choices.later_definition());
                 (choices.view_definitions(), choices.statement_over_views())
             }
+            _ if seed % 10 == LOCKED_BELOW => {
+                let count = choices.between(1, 3);
+                ((0..count).map(|_| choices.change()).collect(), choices.statement_around_locks())
+            }
             0 => (choices.definitions(), choices.statement_on_definitions()),
             1 => {
                 rows.extend(choices.keyed_rows());
@@ -100,6 +104,8 @@ const OVER_VIEWS: u64 = 7;
 
 struct Choices(StdRng);
 
+/// The seeds with this last digit have statements around queries that lock rows.
+const LOCKED_BELOW: u64 = 8;
 const LOCKS: &[&str] = &["for update", "for no key update", "for share", "for key share"];
 
 impl Choices {
@@ -163,6 +169,27 @@ impl Choices {
     }
 
     /// A statement of the second session.
+    /// A statement that groups, counts or orders rows of a query that locks them.
+    fn statement_around_locks(&mut self) -> String {
+        let lock = self.lock();
+        let of_t = self.condition(&["t.b", "t.c", "t.id"]);
+        let locked = match self.between(0, 4) {
+            0 => format!("select * from v {lock}"),
+            1 => format!("select v.id, u.d as b from v join u on v.b = u.tid {lock}"),
+            2 => format!("select * from (select * from t where {of_t}) x {lock}"),
+            3 => format!("select * from v {lock} skip locked"),
+            _ => format!("select * from t where {of_t} {lock}"),
+        };
+        match self.between(0, 5) {
+            0 => format!("select count(*) from ({locked}) q"),
+            1 => format!("with q as ({locked}) select count(*) from q"),
+            2 => format!("select b, count(*) from ({locked}) q group by b"),
+            3 => format!("select * from ({locked}) q order by id limit 1"),
+            4 => format!("select distinct b from ({locked}) q"),
+            _ => format!("select id from ({locked}) q where exists (select from u where u.tid = q.b)"),
+        }
+    }
+
     fn statement(&mut self) -> String {
         let lock = self.lock();
         let other = self.lock();

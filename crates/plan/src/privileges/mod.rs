@@ -548,7 +548,9 @@ pub struct Access {
     pub checked_as: Option<Oid>,
     /// The columns of a table for which they are needed.
     pub columns: ColumnsUsed,
-    /// The place of the view whose query names it; empty if the statement itself names it. Relations are locked in the order of these places.
+    /// The place of the view whose query names it, as a path from view to view; empty if the statement itself names it. Relations are locked in
+    /// the order of these paths: PostgreSQL opens views in this order. Each number begins with the part of the query that the view stands in
+    /// (FROM, then WITH, then expressions). 0 is the view whose rows are changed, `u32::MAX` a function that is inlined.
     pub within: Vec<u32>,
 }
 

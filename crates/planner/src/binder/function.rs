@@ -23,7 +23,10 @@ impl Binder<'_, '_> {
         let (arguments, names) = self.call_arguments(call)?;
         match self.resolve_callee(call, &arguments, &names, false) {
             Ok(resolved) => self.resolved_call(call, arguments, resolved),
-            Err(error) => self.field_as_function(call, arguments)?.ok_or(error),
+            Err(error) if error.sqlstate() == sqlstate::UNDEFINED_FUNCTION => {
+                self.field_as_function(call, arguments)?.ok_or(error)
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -19,27 +19,30 @@ pub(super) fn clause(locking: &[Locking]) -> &'static str {
     }
 }
 
-/// The place of the clause that asks for the locks of a query.
+/// The query that has the FOR UPDATE clause.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// The query itself.
+    /// The query whose rows are locked.
     Here,
     /// A query around it, which has written it as a subquery.
     Around,
-    /// A query around a view that it is within.
+    /// A query that reads the view whose query this is.
     AroundView,
 }
 
 impl Binder<'_, '_> {
     /// Notes which rows a query locks: 0A000 where rows of the result are not rows of a table.
     pub(super) fn locks(&mut self, query: &mut Query, locking: &[Locking]) -> Result<()> {
+        // Its clause is about its own rows, also where only relations below its FROM have rows to lock: a query around it that groups rows, or wants
+        // few of them, does not change which rows are locked.
+        query.is_kept_apart |= !locking.is_empty();
         self.locks_of(query, locking, Asked::Here)
     }
 
     fn locks_of(&mut self, query: &mut Query, locking: &[Locking], asked: Asked) -> Result<()> {
         for locking in locking {
             let name = clause(std::slice::from_ref(locking));
-            // A view's query may be a UNION, or read no table: there is nothing to lock then.
+            // PostgreSQL marks the relations in the FROM of a view's query. A UNION has none there.
             if asked == Asked::AroundView && (query.set_operation.is_some() || query.relations.is_empty()) {
                 continue;
             }

@@ -85,13 +85,15 @@ enum Part {
 
 /// The bits above these are for a [`Part`].
 const PART_SHIFT: u32 = 30;
+/// The bit of parts of the views through which rows are changed: their conditions stand behind the statement's own.
+const PART_IS_LATE: u32 = 1 << 29;
 
 /// Names that mean parameters: the variables of a PL/pgSQL function around the statement.
 pub trait VariableNames {
     /// The parameter (from 0) and type that the dotted name stands for.
     fn variable(&self, parts: &[Name]) -> Option<(u32, SqlType)>;
 
-    /// The parameter (from 0) and type that the dotted name stands for, if fields of it are found by its type.
+    /// The parameter (from 0) and type that the dotted name stands for, if its type says which fields it has.
     fn row(&self, _parts: &[Name]) -> Option<(u32, SqlType)> {
         None
     }
@@ -335,10 +337,12 @@ pub(crate) struct Binder<'c, 'a> {
     access: Vec<Access>,
     /// The owner of the view that is being expanded.
     view_owner: Option<Oid>,
-    /// The parts of the statement that are being bound, the outermost first, each by its [`Part`] and its number.
+    /// The path of the parts of queries around what is being bound, the outermost first: each has its [`Part`] and its number.
     parts: Vec<u32>,
     /// How many parts there have been.
     part_count: u32,
+    /// The expressions of views through which rows are changed are being bound.
+    is_in_layers: bool,
     /// [`Binder::parts`] at the view whose query is being bound; empty in the statement's own text.
     within: Vec<u32>,
     /// The views that are being expanded, the outermost first.
@@ -373,6 +377,7 @@ impl<'c, 'a> Binder<'c, 'a> {
             view_owner: None,
             parts: Vec::new(),
             part_count: 0,
+            is_in_layers: false,
             within: Vec::new(),
             views: Vec::new(),
             text_is_foreign: false,
@@ -422,10 +427,19 @@ impl<'c, 'a> Binder<'c, 'a> {
         result
     }
 
+    /// Runs `work`, which binds a text that is not the statement's own.
+    fn in_foreign_text<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let foreign = std::mem::replace(&mut self.text_is_foreign, true);
+        let result = work(self);
+        self.text_is_foreign = foreign;
+        result
+    }
+
     /// Runs `work`, which binds a part of a query that may have views of its own.
     fn in_part<R>(&mut self, part: Part, work: impl FnOnce(&mut Self) -> R) -> R {
         self.part_count += 1;
-        self.parts.push((part as u32) << PART_SHIFT | self.part_count);
+        let late = if self.is_in_layers { PART_IS_LATE } else { 0 };
+        self.parts.push((part as u32) << PART_SHIFT | late | self.part_count);
         let result = work(self);
         self.parts.pop();
         result

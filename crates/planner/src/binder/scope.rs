@@ -531,7 +531,7 @@ impl Binder<'_, '_> {
         Ok(None)
     }
 
-    /// The field, or the call of a function, that a name means if a parameter of a row type stands before its last part.
+    /// The meaning of `p.f` where `p` is a parameter of a row type: its field `f`, or else `f(p)`.
     fn field_of_variable(&mut self, parts: &[Name], location: Location) -> Result<Option<Expr>> {
         let Some((field, record)) = parts.split_last().filter(|(_, record)| !record.is_empty()) else {
             return Ok(None);

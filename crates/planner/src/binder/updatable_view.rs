@@ -326,10 +326,7 @@ impl Binder<'_, '_> {
         }
         let [tree::FromItem::Table(from)] = select.from.as_slice() else { return Ok(Err(NO_SINGLE_TABLE)) };
         // The view has found it: USAGE of its schema is not asked for.
-        let foreign = std::mem::replace(&mut self.text_is_foreign, true);
-        let below = self.required_relation(&from.name);
-        self.text_is_foreign = foreign;
-        match below? {
+        match self.in_foreign_text(|binder| binder.required_relation(&from.name))? {
             FoundRelation::Table(below) if below.kind != TableKind::MaterializedView => {
                 let from = from.clone();
                 let (reads, places) = (ColumnsUsed::default(), Vec::new());
@@ -413,6 +410,8 @@ impl Binder<'_, '_> {
         let foreign = std::mem::replace(&mut self.text_is_foreign, true);
         let around = self.stored_query_of.take();
         let variables = self.context.variables.take();
+        let within = self.within.clone();
+        let before = std::mem::replace(&mut self.is_in_layers, true);
         let names = self.take_stored_names();
         let last = target.layers.len() - 1;
         let mut work = || -> Result<()> {
@@ -436,6 +435,7 @@ impl Binder<'_, '_> {
                     lateral_ok: true,
                 };
                 self.view_owner = super::rights_below(&layer.view);
+                self.within = place_of_layer(number, true);
                 self.stored_query_of = Some(Arc::clone(&layer.view));
                 self.scope().names.push(item);
                 self.scope().place = Place::Select;
@@ -468,6 +468,8 @@ impl Binder<'_, '_> {
         (self.context.lookup, self.context.search_path) = names;
         self.context.variables = variables;
         self.text_is_foreign = foreign;
+        self.within = within;
+        self.is_in_layers = before;
         self.stored_query_of = around;
         self.view_owner = owner;
         self.scope().place = place;
@@ -477,25 +479,18 @@ impl Binder<'_, '_> {
         result.map(|()| (columns, conditions))
     }
 
-    /// For each view, the entry of the needed privileges of the view's owner on the table or view below it.
+    /// For each view, the entry of the needed privileges of the view's owner on the table or view below it. The views have found what is below
+    /// them: USAGE of its schemas is not asked for.
     fn layer_access(&mut self, target: &ChangeTarget) -> Vec<usize> {
-        let outer = self.view_owner;
-        let (parts, within) = (self.parts.len(), self.within.clone());
-        // The views have found what is below them: USAGE of its schemas is not asked for.
-        let foreign = std::mem::replace(&mut self.text_is_foreign, true);
+        let (outer, within) = (self.view_owner, self.within.clone());
         let mut below = Vec::with_capacity(target.layers.len());
         for (number, layer) in target.layers.iter().enumerate() {
             self.view_owner = super::rights_below(&layer.view);
-            // The view that is changed is opened before all others.
-            self.parts.push(0);
-            self.within.clone_from(&self.parts);
+            self.within = place_of_layer(number, false);
             let object = target.layers.get(number + 1).map_or(target.table.oid, |layer| layer.view.oid);
-            below.push(self.needs(object, Privileges::NONE));
+            below.push(self.in_foreign_text(|binder| binder.needs(object, Privileges::NONE)));
         }
-        self.view_owner = outer;
-        self.text_is_foreign = foreign;
-        self.parts.truncate(parts);
-        self.within = within;
+        (self.view_owner, self.within) = (outer, within);
         below
     }
 
@@ -661,4 +656,10 @@ pub fn possible_changes(
         }
     }
     Ok((possible, columns))
+}
+
+/// See [`plan::privileges::Access::within`]. The views through which rows are changed are opened before all others: what is below each of them, and
+/// then what the subqueries of its expressions name. Views among these are opened last.
+fn place_of_layer(number: usize, is_of_subquery: bool) -> Vec<u32> {
+    vec![0, 2 * number as u32 + u32::from(is_of_subquery)]
 }
