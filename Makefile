@@ -29,7 +29,7 @@ flakes: setup ## The whole test suite in a loop under processor load for an hour
 fuzz: setup ## Every decoder of foreign bytes under a fuzzer, a minute each.
 	scripts/fuzz.sh
 
-guards: setup ## Random statements, dumps, constraints, function calls, changes of types, rechecks, settings and copied lines, compared with a PostgreSQL's for an hour each. SECONDS_EACH=60 FROM=1 GUARDS=dumps: options.
+guards: setup ## The random comparisons with a PostgreSQL that scripts/guards.sh lists, for an hour each. SECONDS_EACH=60 FROM=1 GUARDS=dumps: options.
 	@scripts/setup.sh tests
 	SECONDS_EACH=$${SECONDS_EACH:-3600} scripts/guards.sh $(GUARDS)
 

@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 seconds=${SECONDS_EACH:-60}
 out=${OUT:-target/guards}
 mkdir -p "$out"
-guards=${*:-random_statements dumps constraints_model functions_matrix changing_types rechecks settings_model copied_lines names_model casts_matrix lock_order}
+guards=${*:-random_statements dumps constraints_model functions_matrix changing_types rechecks settings_model copied_lines names_model lock_order}
 
 # The variables that say how many cases a guard tries, and from which seed on; and how many make a run of half a minute or so.
 variables() {

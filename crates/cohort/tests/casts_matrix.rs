@@ -4,7 +4,7 @@
 //! value, and to an array of the domain; it is stored in a column of the domain, and assigned to a variable. Both servers must give the same
 //! texts, or errors of the same SQLSTATE.
 //!
-//! `COHORT_CASTS` says how many cases are tried, `COHORT_CASTS_FROM` the number of the first one. There are about 1,700 cases.
+//! `COHORT_CASTS` says how many cases are tried, `COHORT_CASTS_FROM` the place of the first one. There is one for each pair of types.
 
 mod common;
 
@@ -87,7 +87,7 @@ fn connect(socket: &std::path::Path) -> Session {
     session
 }
 
-/// What is done with a value of one type and the type of a number.
+/// Statements that give a value of one type to the type of a number.
 fn probes(value: &str, target: usize) -> Vec<String> {
     let name = TYPES[target].0;
     vec![

@@ -1,4 +1,4 @@
-//! The checks that wait in a session, undone with the changes that queued them.
+//! Marks in the queue of constraint checks: a rollback to a mark drops the checks that were queued since.
 
 use crate::foreign_key::Deferral;
 use crate::state::ExecutionState;

@@ -100,9 +100,7 @@ struct DeferrableKey {
 
 impl DeferrableKey {
     fn is_deferred(&self, state: &ExecutionState) -> bool {
-        let deferral = state.deferred.borrow();
-        let said = deferral.by_constraint.get(&self.constraint).copied().or(deferral.all);
-        said.unwrap_or(self.initially_deferred)
+        state.deferred.borrow().said_of(self.constraint).unwrap_or(self.initially_deferred)
     }
 }
 
@@ -163,6 +161,13 @@ pub struct Deferral {
     pub by_constraint: FxHashMap<Oid, bool>,
 }
 
+impl Deferral {
+    /// Whether `SET CONSTRAINTS` has made a constraint deferred; none if it has not named the constraint.
+    pub(crate) fn said_of(&self, constraint: Oid) -> Option<bool> {
+        self.by_constraint.get(&constraint).copied().or(self.all)
+    }
+}
+
 impl ForeignKey {
     fn new(constraint: &ConstraintDef, table: &Arc<TableDef>, catalog: &Catalog) -> Option<Arc<ForeignKey>> {
         let ConstraintKind::ForeignKey {
@@ -199,9 +204,7 @@ impl ForeignKey {
     }
 
     fn is_deferred(&self, state: &ExecutionState) -> bool {
-        let deferral = state.deferred.borrow();
-        let said = deferral.by_constraint.get(&self.constraint).copied().or(deferral.all);
-        self.deferrable && said.unwrap_or(self.initially_deferred)
+        self.deferrable && state.deferred.borrow().said_of(self.constraint).unwrap_or(self.initially_deferred)
     }
 }
 

@@ -72,7 +72,7 @@ pub trait Host: Any {
     /// As [`Host::session_function`].
     fn session_set_function(&self, run: &mut Run<'_, '_>, function: Oid, arguments: &[Value]) -> Result<Vec<Value>>;
 
-    /// The rows of a table that the server computes: those at least whose columns have the values in `equal`.
+    /// The rows of a table that the server computes. Rows whose columns do not have the values in `equal` may be left out.
     ///
     /// # Errors
     /// 42501 and errors of what the table shows.
@@ -83,7 +83,7 @@ pub trait Host: Any {
         equal: &[(usize, Value)],
     ) -> Result<Vec<Vec<Value>>>;
 
-    /// Passes the checks of a domain on a value.
+    /// Fails if a value breaks a check of a domain.
     ///
     /// # Errors
     /// 23502 and 23514, and errors of the conditions.

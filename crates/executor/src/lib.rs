@@ -273,7 +273,7 @@ impl Drop for Run<'_, '_> {
     }
 }
 
-/// How deep functions may call each other, and expressions nest.
+/// The stack that must be left before another function is called, or another expression is evaluated.
 const STACK_RESERVE_BYTES: usize = 128 * 1024;
 
 impl<'a, 'p> Run<'a, 'p> {

@@ -11,7 +11,7 @@ use types::FormatSettings;
 use types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use types::datetime::TimeZone;
 
-/// Settings in the form in which they are used, good until their generation changes.
+/// Settings in the form in which executions use them, good until their generation changes.
 pub struct ExecutionSettings {
     pub(super) generation: (u64, u64),
     /// The settings that text input and output depend on.

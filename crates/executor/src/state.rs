@@ -210,15 +210,16 @@ impl ExecutionState {
         let catalog = self.engine_catalog();
         let path = self.execution_settings().search_path_text.clone();
         let role = self.acting_role();
-        let mut views = self.lent_catalogs.borrow_mut();
-        let is_good = |(of, view): &(Oid, CatalogView)| *of == role.oid && view.is_of(catalog.version(), &path);
-        if let Some((_, view)) = views.iter().find(|kept| is_good(kept)) {
+        let is_good = |(of, view): &&(Oid, CatalogView)| *of == role.oid && view.is_of(catalog.version(), &path);
+        if let Some((_, view)) = self.lent_catalogs.borrow().iter().find(is_good) {
             return view.clone();
         }
+        // This may renew the settings, which forgets all views.
         let plan_path = self.plan_path_of(&path, &role);
         let temporary = self.temporary_schema.get();
         let view =
             CatalogView::new(self.callbacks, Arc::clone(&catalog), Arc::clone(&path), plan_path, &role, temporary);
+        let mut views = self.lent_catalogs.borrow_mut();
         views.retain(|(of, view)| *of != role.oid && view.is_of(catalog.version(), &path));
         views.push((role.oid, view.clone()));
         view
@@ -302,8 +303,7 @@ impl ExecutionState {
         self.engine.try_borrow().ok()
     }
 
-    /// Copies of the settings that are read often. A caller that still has them from before, while another thread has the settings
-    /// read again, gets those from before once more.
+    /// Copies of the settings that are read often. While a caller holds an earlier result, they are not renewed: this call gives the old ones.
     #[inline]
     pub fn execution_settings(&self) -> Ref<'_, ExecutionSettings> {
         if self.in_force.borrow().generation != self.settings.borrow().generation() {
@@ -324,14 +324,14 @@ impl ExecutionState {
             let Ok(mut place) = self.in_force.try_borrow_mut() else { return };
             *place = fresh;
             drop(place);
-            // The role may be another one, too.
-            *self.catalog.borrow_mut() = None;
+            // The role may be another one, too, and other triggers may be called.
+            self.forget_catalog();
         }
         self.apply_settings();
     }
 
     /// Hands what the engine needs to know of the settings on to it.
-    pub fn apply_settings(&self) {
+    fn apply_settings(&self) {
         let Ok(mut engine) = self.engine.try_borrow_mut() else { return };
         let settings = self.in_force.borrow();
         engine.set_synchronous_commit(settings.synchronous_commit);

@@ -63,11 +63,11 @@ pub struct TriggerCall<'a> {
     pub level: &'static str,
     /// INSERT, UPDATE, DELETE or TRUNCATE.
     pub operation: &'static str,
-    /// The table.
+    /// The number of the table.
     pub table: Oid,
-    /// Its name.
+    /// The table's name.
     pub table_name: &'a str,
-    /// Its schema's name.
+    /// The name of the table's schema.
     pub table_schema: &'a str,
     /// The arguments of CREATE TRIGGER.
     pub arguments: &'a [String],
@@ -81,7 +81,7 @@ pub struct TriggerCall<'a> {
     pub oid: Oid,
     /// The statement's rows as tables that can be read.
     pub transition_tables: &'a Arc<[Arc<VirtualTable>]>,
-    /// Those rows.
+    /// The rows of the transition tables.
     pub captured: Option<&'a Arc<Captured>>,
 }
 
@@ -410,9 +410,7 @@ impl QueuedCall {
     /// Whether it waits for the transaction's end.
     pub fn is_deferred(&self, state: &ExecutionState) -> bool {
         let def = &self.trigger.def;
-        let deferral = state.deferred.borrow();
-        let said = deferral.by_constraint.get(&def.oid).copied().or(deferral.all);
-        def.deferrable && said.unwrap_or(def.initially_deferred)
+        def.deferrable && state.deferred.borrow().said_of(def.oid).unwrap_or(def.initially_deferred)
     }
 
     /// Makes the call, unless the trigger has been dropped since; what it returns is of no interest.

@@ -44,7 +44,7 @@ fn a_reload_between_two_looks_at_the_settings_is_taken_up_after_both() {
     let session = server.instance.connect(request).unwrap();
     let state = session.state();
     let before = state.plan_path();
-    let first = state.cached();
+    let first = state.execution_settings();
     let entries = [("search_path".to_owned(), "pg_catalog".to_owned())];
     server.instance.database().settings().reload(&entries).unwrap();
     assert_eq!(state.plan_path(), before);

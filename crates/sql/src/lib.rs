@@ -17,5 +17,7 @@ pub mod session_defaults;
 mod sql_function;
 mod statistics;
 
-/// The values and types that statements take and give: programs that embed SQL need no other crate.
+/// The messages of a session to its client: a program that embeds SQL implements [`executor::client::Client`].
+pub use executor::client;
+/// The values and types that statements take and give. Programs that embed SQL need no other crate.
 pub use types;

@@ -13,6 +13,7 @@ const DIFFERENCES_MAX: usize = 5;
 pub fn search(variable: &str, count: u64, mut case: impl FnMut(u64) -> Option<String>) -> u64 {
     let count = environment_number(variable).unwrap_or(count);
     let from = environment_number(&format!("{variable}_FROM")).unwrap_or(0);
+    assert!(count > 0, "{variable} says that nothing is tried");
     let (mut report, mut differences) = (String::new(), 0);
     for seed in from..from + count {
         let Some(difference) = case(seed) else { continue };

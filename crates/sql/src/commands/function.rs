@@ -487,10 +487,11 @@ pub(super) fn run_block(ddl: &mut Ddl<'_>, language: Option<&Name>, body: &str) 
 
 /// Runs `work` under a statement's snapshot, and the checks of constraints that wait for the statement's end.
 fn as_statement<T>(ddl: &mut Ddl<'_>, work: impl FnOnce(&mut Ddl<'_>) -> Result<T>) -> Result<T> {
+    // A statement around it has checks that wait for its own end.
+    let due = executor::Due::Statement(ddl.state.next_check.get());
     ddl.engine().push_snapshot()?;
     let result = work(ddl);
-    let result =
-        result.and_then(|value| run_pending_checks(ddl.state, executor::Due::Statement(0), ddl.client).map(|()| value));
+    let result = result.and_then(|value| run_pending_checks(ddl.state, due, ddl.client).map(|()| value));
     ddl.engine().pop_snapshot();
     result
 }

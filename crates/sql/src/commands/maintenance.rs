@@ -357,9 +357,10 @@ fn truncated_tables(
         let found = find_truncated(state, truncate, &mut notices);
         let oids: Vec<Oid> = found.iter().flatten().map(|table| table.oid).collect();
         if found.is_err() || oids == locked {
-            // The error may be that of a table that a notice is about.
+            // Notices come before an error: they name the tables that CASCADE has found.
             notices.iter().for_each(|notice| state.notice(Severity::Notice, notice, client));
-            return Ok((found?, oids));
+            let tables = found?;
+            return Ok((tables, oids));
         }
         for oid in &oids {
             state.engine().lock_relation(*oid, LockMode::AccessExclusive, WaitPolicy::Block)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, sqlstate};
 use syntax::parser::character_position;
-use syntax::tree::{Execute, ParsedStatement, Prepare, Statement};
+use syntax::tree::{Execute, ParsedStatement, Prepare};
 use types::{SqlType, Value};
 
 use crate::session::planning::Environment;
@@ -16,10 +16,7 @@ use planner::binder::{self, Parameters};
 /// PREPARE.
 pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
     let state = session.state();
-    if !matches!(
-        prepare.statement,
-        Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
-    ) {
+    if !prepare.statement.has_plan() {
         return Err(Error::new(
             sqlstate::INVALID_PREPARED_STATEMENT_DEFINITION,
             "utility statements cannot be prepared",

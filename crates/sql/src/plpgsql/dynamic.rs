@@ -9,14 +9,14 @@ use syntax::tree::{ParsedStatement, Statement};
 use types::{SqlType, Value, oids};
 
 use super::expression::{
-    OnRow, environment, in_text, open_planned, refuse_change, refuse_scroll, require_rows, run_utility, told_from,
+    environment, in_text, open_planned, refuse_change, refuse_scroll, require_rows, run_utility, told_from,
 };
 use super::frame::Frame;
 use super::interpret::gather_rows;
 use crate::commands::Cursor;
 use crate::session::session_of;
 use crate::session::{Nested, Planned, RelationLocks, SessionState};
-use executor::{Due, Run};
+use executor::{Due, OnRow, Run};
 use planner::binder::Parameters;
 
 /// Opens a cursor over a text made at run time, as [`open_statement`](super::expression::open_statement) does.

@@ -21,7 +21,7 @@ use crate::commands::Cursor;
 use crate::session::planning::Environment;
 use crate::session::session_of;
 use crate::session::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
-use executor::{CallPlace, Due, Locals, Run, StoreReader};
+use executor::{CallPlace, Due, Locals, OnRow, Run, StoreReader};
 use planner::binder::{Parameters, VariableConflict, VariableNames};
 
 /// The names that a function's variables have in its statements.
@@ -462,9 +462,6 @@ fn may_tell(expr: &plan::Expr) -> bool {
     })
 }
 
-/// A function called with each row of a statement.
-pub type OnRow<'f> = dyn FnMut(&mut Run<'_, '_>, &[Value]) -> Result<ControlFlow<()>> + 'f;
-
 fn run_plan(plan: &ExpressionPlan, frame: &Frame<'_>, run: &mut Run<'_, '_>, on_row: &mut OnRow<'_>) -> Result<u64> {
     let state = session_of(run);
     if frame.function.is_volatile {
@@ -504,7 +501,10 @@ pub fn run_statement(
         let text = &expression.text;
         let source = match &**utility {
             Statement::CreateTableAs(create) if !matches!(create.source, Statement::Execute(_)) => Some(&create.source),
-            Statement::Explain(explain) if has_plan(&explain.statement) => Some(&explain.statement),
+            Statement::Explain(explain) => match &explain.statement {
+                Statement::CreateTableAs(create) if create.source.has_plan() => Some(&create.source),
+                statement => Some(statement).filter(|statement| statement.has_plan()),
+            },
             _ => None,
         };
         let made_of = match source {
@@ -620,11 +620,6 @@ pub fn as_call<T>(
     work: impl FnOnce(&mut Run<'_, '_>) -> Result<T>,
 ) -> Result<T> {
     told_from(frame, Some(described(expression)), run, work).map_err(|error| within(error, expression))
-}
-
-/// Whether a statement has a plan of its own.
-fn has_plan(statement: &Statement) -> bool {
-    matches!(statement, Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
 }
 
 /// Runs a utility statement, which may read `variables`; the number of rows it gave or changed.

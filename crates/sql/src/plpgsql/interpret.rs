@@ -12,15 +12,13 @@ use types::{RecordShape, RecordValue, SqlType, Value, oids};
 
 use super::conditions::catches;
 use super::dynamic::{Dynamic, run_dynamic};
-use super::expression::{
-    OnRow, evaluate, is_constant, is_query, keep_label, kept_label, query_name, run_statement, within,
-};
+use super::expression::{evaluate, is_constant, is_query, keep_label, kept_label, query_name, run_statement, within};
 use super::frame::Frame;
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
 use crate::session::Planned;
 use crate::session::session_of;
-use executor::{RowStore, Run, cast_for_assignment, place_line, sort_memory_bytes};
+use executor::{OnRow, RowStore, Run, cast_for_assignment, place_line, sort_memory_bytes};
 
 /// How the function goes on after a statement.
 pub enum Flow {

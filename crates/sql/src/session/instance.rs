@@ -378,7 +378,6 @@ impl Instance {
         }
         info.set_application_name(state.setting(Id::ApplicationName).as_text());
         state.follow_settings();
-        state.apply_settings();
         state.load_libraries()?;
         Ok(session)
     }

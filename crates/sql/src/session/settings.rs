@@ -18,7 +18,7 @@ use crate::commands::AutoExplain;
 use executor::client::{Client, Severity};
 use executor::{invalid_value, parts_of_date_style, timeout};
 
-/// Settings in the form in which they are used, good until their generation changes.
+/// Settings in the form in which the session itself uses them, good until their generation changes.
 pub struct CachedSettings {
     pub(super) generation: (u64, u64),
     pub(super) client_min_messages: Severity,
@@ -325,7 +325,7 @@ pub fn reset(state: &SessionState, name: &str, change: Change) -> Result<()> {
     Ok(())
 }
 
-/// Whom the session is of has changed: it acts as that one, and no longer as the role that was set.
+/// The session has another role now. It acts as this role, and no longer as the role that `role` named.
 fn forget_role(state: &SessionState, change: Change) -> Result<()> {
     state.settings.borrow_mut().set("role", "none", change, true)?;
     Ok(())

@@ -127,6 +127,8 @@ impl SessionState {
         settings: SessionSettings,
     ) -> Result<SessionState> {
         let mut cached = CachedSettings::new(&settings);
+        // The first look renews them, and tells the lock manager what it needs to know.
+        cached.generation = (u64::MAX, u64::MAX);
         cached.tcp = info.tcp.unwrap_or_default();
         let login = Login { role: info.role, role_name: info.user.clone(), database: info.database.clone() };
         let (database, helpers) = (instance.database().clone(), Arc::clone(&instance.helpers));
@@ -191,8 +193,7 @@ impl SessionState {
         syntax::parser::ParseOptions { standard_conforming_strings: self.cached().standard_conforming_strings }
     }
 
-    /// Copies of the settings that are read often. A caller that still has them from before, while another thread has the
-    /// settings read again, gets those from before once more.
+    /// Copies of the settings that are read often. While a caller holds an earlier result, they are not renewed: this call gives the old ones.
     #[inline]
     pub fn cached(&self) -> Ref<'_, CachedSettings> {
         if self.cached.borrow().generation != self.settings.borrow().generation() {
@@ -209,6 +210,8 @@ impl SessionState {
     /// Reads the settings anew, which have changed.
     #[cold]
     fn renew_cached(&self) {
+        // The engine is told of them now: the next statement may look at nothing else.
+        drop(self.execution_settings());
         let mut fresh = CachedSettings::new(&self.settings.borrow());
         let own = self.info.tcp.unwrap_or_default();
         let Ok(mut cached) = self.cached.try_borrow_mut() else { return };

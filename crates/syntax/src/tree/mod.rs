@@ -314,3 +314,10 @@ pub enum Statement {
     /// A statement that Cohort knows and leaves out: binding it gives 0A000.
     Unsupported(&'static str),
 }
+
+impl Statement {
+    /// Whether it is a query or a change of rows: PREPARE and EXPLAIN take these, and a plan runs them.
+    pub fn has_plan(&self) -> bool {
+        matches!(self, Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+    }
+}

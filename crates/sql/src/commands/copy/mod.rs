@@ -55,7 +55,7 @@ enum CopiedFrom {
 }
 
 /// The relation that COPY TO names: 42809 if it has no rows of its own.
-fn copied_from(state: &SessionState, name: &QualifiedName) -> Result<CopiedFrom> {
+fn copied_from(state: &SessionState, name: &QualifiedName, columns: &[Name]) -> Result<CopiedFrom> {
     let view = state.catalog();
     let refused =
         |what: &str, name: &str| Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("cannot copy from {what} \"{name}\""));
@@ -70,12 +70,12 @@ fn copied_from(state: &SessionState, name: &QualifiedName) -> Result<CopiedFrom>
         return Ok(CopiedFrom::Catalog(table));
     }
     if let Some(Ok(Relation::Sequence(sequence))) = view.relation_or_type(name.schema.as_deref(), &name.name) {
+        state.require(sequence.oid, Privileges::SELECT)?;
         return Err(refused("sequence", &sequence.name));
     }
     let table = copied_table(state, name)?;
     if table.kind != RelationKind::Table {
-        let places: Vec<usize> = (0..table.columns.len()).collect();
-        state.require_columns(table.oid, Privileges::SELECT, &places)?;
+        state.require_columns(table.oid, Privileges::SELECT, &columns_of(&table, columns)?)?;
     }
     match table.kind {
         RelationKind::Table => Ok(CopiedFrom::Table(table)),
@@ -182,7 +182,7 @@ fn copy_between(
     } else {
         let planned = Nested::locked(session.state(), || match &copy.source {
             CopySource::Table(name) => {
-                let copied = copied_from(session.state(), name)?;
+                let copied = copied_from(session.state(), name, &copy.columns)?;
                 let query = query_of(session.state(), &copied, &copy.columns)?;
                 if let (CopiedFrom::Table(table), Some(names)) = (&copied, &options.force_quote) {
                     check_option_columns(table, &columns_of(table, &copy.columns)?, "FORCE_QUOTE", names)?;

@@ -170,10 +170,12 @@ fn measure(
     let mut locals = Locals::new(&planned.statement);
     locals.measurements = Some(measurements.clone());
     let started = Instant::now();
+    let plan = query_plan(planned)?;
+    // The statement may run within another one, whose checks wait.
+    let first_check = state.next_check.get();
     state.engine().push_snapshot()?;
     // Its operators go before its snapshot does: helpers may be reading for them.
-    let result = {
-        let mut root = build_to_run(query_plan(planned)?, &mut locals)?;
+    let result = build_to_run(plan, &mut locals).and_then(|mut root| {
         let mut run = Run::new(state, client, parameters, &mut locals);
         loop {
             match root.next(&mut run) {
@@ -182,8 +184,8 @@ fn measure(
                 Err(error) => break Err(error),
             }
         }
-    };
-    let result = result.and_then(|()| run_pending_checks(state, executor::Due::Statement(0), client));
+    });
+    let result = result.and_then(|()| run_pending_checks(state, executor::Due::Statement(first_check), client));
     state.engine().pop_snapshot();
     result.map(|()| (measurements, started.elapsed()))
 }
