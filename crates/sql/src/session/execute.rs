@@ -333,8 +333,9 @@ impl SqlSession {
                 refuse_read_only(&self.state, &planned.statement)?;
                 let planned = self.lock_and_check(planned, portal, false)?;
                 self.state.engine().begin_statement()?;
+                let first_check = self.state.next_check.get();
                 let result = self.run_query(portal, &planned, None, max_rows, client);
-                self.end_statement(result, client)
+                self.end_statement(result, first_check, client)
             }
             Progress::Suspended { running, snapshot, given } => {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
@@ -344,6 +345,7 @@ impl SqlSession {
                     return Err(error);
                 }
                 self.state.engine().enter_snapshot(&snapshot);
+                let first_check = self.state.next_check.get();
                 let result = self.run_query(portal, &planned, Some(running), max_rows, client);
                 // As long as the portal is suspended, it alone holds the snapshot that the plan reads with. Otherwise that snapshot is
                 // released.
@@ -355,7 +357,7 @@ impl SqlSession {
                     }
                     _ => self.state.engine().release_snapshot(snapshot),
                 }
-                self.end_statement(result, client)
+                self.end_statement(result, first_check, client)
             }
             Progress::Rows { rows, given, tag } => {
                 client.require(self.state.gate());
@@ -369,9 +371,10 @@ impl SqlSession {
         }
     }
 
-    fn end_statement<T>(&mut self, result: Result<T>, client: &mut dyn Client) -> Result<T> {
+    /// Makes the checks from the number `first_check` on. Those before it are deferred ones of earlier statements.
+    fn end_statement<T>(&mut self, result: Result<T>, first_check: u64, client: &mut dyn Client) -> Result<T> {
         let result = result.and_then(|value| {
-            executor::run_pending_checks(&self.state, executor::Due::Statement(0), client)?;
+            executor::run_pending_checks(&self.state, executor::Due::Statement(first_check), client)?;
             Ok(value)
         });
         self.state.engine().end_statement();
@@ -433,8 +436,9 @@ impl SqlSession {
         let gives_rows = planned.gives_rows();
         if max_rows > 0 && gives_rows && !planned.statement.is_read_only {
             // Its changes are made at once, however few rows are asked for.
+            let first_check = self.state.next_check.get();
             let rows = self.gather_rows(portal, &mut running, client)?;
-            executor::run_pending_checks(&self.state, executor::Due::Statement(0), client)?;
+            executor::run_pending_checks(&self.state, executor::Due::Statement(first_check), client)?;
             client.require(self.state.gate());
             return self.give_rows(portal, Box::new(rows), 0, tag_of(command, 0), max_rows, client);
         }

@@ -453,6 +453,7 @@ fn copy_from(
         state.require_columns(table.oid, Privileges::INSERT, columns)?;
         state.acting_as(table.owner, plan)?
     };
+    let first_check = state.next_check.get();
     state.engine().begin_statement()?;
     client.require(state.gate());
     client.copy_in_response(wire_format(options), columns.len())?;
@@ -510,7 +511,7 @@ fn copy_from(
         Ok(count)
     });
     let result = result.and_then(|count| {
-        executor::run_pending_checks(state, executor::Due::Statement(0), client)?;
+        executor::run_pending_checks(state, executor::Due::Statement(first_check), client)?;
         Ok(count)
     });
     state.engine().end_statement();
