@@ -1,7 +1,6 @@
 //! Foreign keys.
 //!
-//! A changed row queues a check. The check is made at the end of its statement, or of the transaction if the constraint is
-//! deferred. Checks and actions are SQL statements of their own, which are planned once and kept like any other. The check of a new
+//! A changed row queues a check (`pending_checks`). Checks and actions are SQL statements of their own, which are planned once and kept like any other. The check of a new
 //! reference selects the referenced row `FOR KEY SHARE`, so that the row stays until this transaction has ended. When a referenced
 //! row is deleted or its key changes, a SELECT, DELETE or UPDATE on the referencing table checks or changes the rows that refer to it.
 
@@ -12,23 +11,20 @@ use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, Tid, sqlstate};
 use engine::Isolation;
 use plan::CatalogView;
-use rustc_hash::FxHashMap;
 use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, ConstraintDef, ConstraintKind, ForeignKeyAction, ForeignKeyMatch, TableDef,
 };
 use schema::row::RowBytes;
 use types::reg_types::quote_identifier;
-use types::{SqlType, StorageKind, Value};
+use types::{SqlType, Value};
 
+use crate::Run;
 use crate::call_place::CallPlace;
-use crate::client::Client;
-use crate::host::{Host, OnRow};
-use crate::keys::TableKeys;
+use crate::host::OnRow;
 use crate::modify::concurrent_change;
+use crate::pending_checks::{self, Sight, Work, seeing};
 use crate::row_set::RowEquality;
 use crate::state::ExecutionState;
-use crate::trigger::QueuedCall;
-use crate::{Locals, Run};
 
 /// The foreign keys that changes of one table's rows touch.
 #[derive(Default)]
@@ -41,13 +37,13 @@ pub struct ForeignKeys {
 
 /// One foreign key.
 #[derive(Debug)]
-struct ForeignKey {
+pub(crate) struct ForeignKey {
     constraint: Oid,
     name: String,
     /// The table that refers.
-    table: Arc<TableDef>,
+    pub(crate) table: Arc<TableDef>,
     columns: Vec<usize>,
-    referenced: Arc<TableDef>,
+    pub(crate) referenced: Arc<TableDef>,
     referenced_columns: Vec<usize>,
     /// The columns that SET NULL and SET DEFAULT set when the row referred to is deleted.
     delete_set_columns: Vec<usize>,
@@ -58,114 +54,13 @@ struct ForeignKey {
     deferrable: bool,
 }
 
-/// A check that waits for the end of its statement or transaction.
 #[derive(Clone)]
-pub struct PendingCheck {
-    /// Checks are numbered within their session, so that a savepoint's rollback finds those queued after it. They are kept in the order of
-    /// these numbers.
-    pub number: u64,
-    work: Work,
-    is_deferred: bool,
-    /// The statement has ended: the check keeps its place in the queue of deferred checks.
-    is_placed: bool,
-}
-
-impl PendingCheck {
-    /// Whether it waits for the transaction's end, and a change of this table's rows has queued it.
-    pub fn is_deferred_on(&self, table: Oid) -> bool {
-        let of = match &self.work {
-            Work::ForeignKey { key, what: Check::Referenced { .. } } => key.table.oid,
-            Work::ForeignKey { key, what: Check::Gone { .. } } => key.referenced.oid,
-            Work::Trigger(call) => call.table(),
-            Work::Unique(key, _) => key.table.oid,
-        };
-        self.is_deferred && of == table
-    }
-}
-
-#[derive(Clone)]
-enum Work {
-    ForeignKey { key: Arc<ForeignKey>, what: Check },
-    Trigger(QueuedCall),
-    Unique(Arc<DeferrableKey>, engine::PossibleDuplicate),
-}
-
-/// A unique or primary key constraint that is looked at later.
-#[derive(Debug)]
-struct DeferrableKey {
-    constraint: Oid,
-    table: Arc<TableDef>,
-    initially_deferred: bool,
-}
-
-impl DeferrableKey {
-    fn is_deferred(&self, state: &ExecutionState) -> bool {
-        state.deferred.borrow().said_of(self.constraint).unwrap_or(self.initially_deferred)
-    }
-}
-
-/// Queues a second look at the keys that a row of `table` was entered with while other rows had them: the primary key's or those of
-/// the other constraints, as PostgreSQL has its triggers for foreign keys between them.
-pub(super) fn queue_possible_duplicates(
-    table: &Arc<TableDef>,
-    duplicates: &[engine::PossibleDuplicate],
-    of_primary: bool,
-    state: &ExecutionState,
-) {
-    for duplicate in duplicates {
-        let constraint = table.constraints.iter().find(|constraint| match constraint.kind {
-            ConstraintKind::PrimaryKey { index } => of_primary && index == duplicate.index,
-            ConstraintKind::Unique { index } => !of_primary && index == duplicate.index,
-            _ => false,
-        });
-        let Some(constraint) = constraint else { continue };
-        if state.is_in_replica() || table.unkept_constraints.contains(&constraint.oid) {
-            continue;
-        }
-        let key = Arc::new(DeferrableKey {
-            constraint: constraint.oid,
-            table: Arc::clone(table),
-            initially_deferred: constraint.initially_deferred,
-        });
-        let is_deferred = key.is_deferred(state);
-        push(state, Work::Unique(key, duplicate.clone()), is_deferred);
-    }
-}
-
-/// The second look: 23505 if two rows have the key by now.
-fn require_unique(key: &DeferrableKey, duplicate: &engine::PossibleDuplicate, run: &mut Run<'_, '_>) -> Result<()> {
-    let engine = run.engine();
-    let table = engine.open_table(key.table.oid)?;
-    let kinds = StorageKind::of_columns(&run.catalog, &table.def);
-    let mut locals = Locals::for_expression();
-    let mut inner = run.with_locals(&[], &mut locals);
-    let keys = TableKeys::new(&kinds, None, &mut inner);
-    engine.check_duplicate(&table, duplicate, &keys)
-}
-
-#[derive(Clone)]
-enum Check {
+pub(crate) enum Check {
     /// The version `row` refers to these values: if it is still there, they must be.
     Referenced { values: Vec<Value>, row: Tid },
     /// These values of the referenced columns are gone: nothing may refer to them, or what refers is changed.
     /// `new` are the values that replace them; `None` if the row was deleted.
     Gone { old: Vec<Value>, new: Option<Vec<Value>> },
-}
-
-/// `SET CONSTRAINTS` of a transaction.
-#[derive(Debug, Default, Clone)]
-pub struct Deferral {
-    /// `ALL`, if it was said.
-    pub all: Option<bool>,
-    /// By constraint, said after that.
-    pub by_constraint: FxHashMap<Oid, bool>,
-}
-
-impl Deferral {
-    /// Whether `SET CONSTRAINTS` has made a constraint deferred; none if it has not named the constraint.
-    pub(crate) fn said_of(&self, constraint: Oid) -> Option<bool> {
-        self.by_constraint.get(&constraint).copied().or(self.all)
-    }
 }
 
 impl ForeignKey {
@@ -203,7 +98,7 @@ impl ForeignKey {
         if is_replaced { self.on_update } else { self.on_delete }
     }
 
-    fn is_deferred(&self, state: &ExecutionState) -> bool {
+    pub(crate) fn is_deferred(&self, state: &ExecutionState) -> bool {
         self.deferrable && state.deferred.borrow().said_of(self.constraint).unwrap_or(self.initially_deferred)
     }
 }
@@ -318,174 +213,14 @@ fn queue(state: &ExecutionState, key: &Arc<ForeignKey>, what: Check) {
         Check::Gone { new, .. } => key.action(new.is_some()) != ForeignKeyAction::NoAction,
     };
     let is_deferred = !is_action && key.is_deferred(state);
-    push(state, Work::ForeignKey { key: Arc::clone(key), what }, is_deferred);
-}
-
-/// Queues the call of a trigger.
-pub(super) fn queue_call(state: &ExecutionState, call: QueuedCall) {
-    let is_deferred = call.is_deferred(state);
-    push(state, Work::Trigger(call), is_deferred);
-}
-
-fn push(state: &ExecutionState, work: Work, is_deferred: bool) {
-    let number = next_number(state);
-    state.pending_checks.borrow_mut().push(PendingCheck { number, work, is_deferred, is_placed: false });
-}
-
-fn next_number(state: &ExecutionState) -> u64 {
-    state.next_check.replace(state.next_check.get() + 1)
-}
-
-/// The index of the first check whose number is at least `first`.
-fn place_of(first: u64, checks: &[PendingCheck]) -> usize {
-    checks.partition_point(|check| check.number < first)
-}
-
-/// Moves the deferred checks of the statement that ends to the end of the queue. Statements that its triggers or functions ran have ended
-/// before it, so their checks come first.
-fn place_deferred(state: &ExecutionState, first: u64) {
-    let mut pending = state.pending_checks.borrow_mut();
-    let start = place_of(first, &pending);
-    let deferred: Vec<PendingCheck> =
-        pending.extract_if(start.., |check| check.is_deferred && !check.is_placed).collect();
-    pending.extend(deferred.into_iter().map(|check| PendingCheck {
-        number: next_number(state),
-        is_placed: true,
-        ..check
-    }));
-}
-
-/// Which of the pending checks are to be made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Due {
-    /// Those of the statement that has ended: not deferred, and numbered from here on. A statement inside a statement leaves
-    /// those of the outer one alone.
-    Statement(u64),
-    /// All: the transaction commits.
-    All,
-}
-
-/// Makes the checks that are due.
-///
-/// # Errors
-/// 23503, and errors of the actions.
-pub fn run_pending_checks(host: &dyn Host, due: Due, client: &mut dyn Client) -> Result<()> {
-    let state = host.execution();
-    let first = match due {
-        Due::Statement(first) => first,
-        Due::All => 0,
-    };
-    if state.pending_checks.borrow().is_empty() {
-        state.forget_shared_changes_from(first);
-        return Ok(());
-    }
-    let mut locals = Locals::for_expression();
-    let mut run = Run::new(host, client, &[], &mut locals);
-    let began = due == Due::All;
-    if began {
-        state.engine().begin_statement()?;
-    }
-    let result = run_all(state, due, &mut run);
-    if began {
-        state.engine().end_statement();
-    }
-    state.forget_shared_changes_from(first);
-    result
-}
-
-/// Makes the checks that `SET CONSTRAINTS ... IMMEDIATE` has made immediate. Within a function, what the statement around it has
-/// queued waits for that statement's end.
-///
-/// # Errors
-/// As [`run_pending_checks`].
-pub fn apply_deferral(host: &dyn Host, is_nested: bool, client: &mut dyn Client) -> Result<()> {
-    let state = host.execution();
-    let first = state.next_check.get();
-    {
-        let is_immediate = |check: &PendingCheck| match &check.work {
-            Work::ForeignKey { key, .. } => !key.is_deferred(state),
-            Work::Trigger(call) => !call.is_deferred(state),
-            Work::Unique(key, _) => !key.is_deferred(state),
-        };
-        let mut pending = state.pending_checks.borrow_mut();
-        let due: Vec<PendingCheck> = pending.extract_if(.., |check| check.is_deferred && is_immediate(check)).collect();
-        if due.is_empty() {
-            return Ok(());
-        }
-        // If this is undone, the checks are as pending as before.
-        state.made_checks.borrow_mut().extend(due.iter().cloned());
-        pending.extend(due.into_iter().map(|check| PendingCheck {
-            number: next_number(state),
-            is_deferred: false,
-            ..check
-        }));
-    }
-    if is_nested {
-        return run_pending_checks(host, Due::Statement(first), client);
-    }
-    state.engine().begin_statement()?;
-    let result = run_pending_checks(host, Due::Statement(first), client);
-    state.engine().end_statement();
-    result
-}
-
-fn run_all(state: &ExecutionState, due: Due, run: &mut Run<'_, '_>) -> Result<()> {
-    let (is_all, first) = match due {
-        Due::All => (true, 0),
-        Due::Statement(first) => (false, first),
-    };
-    loop {
-        if !is_all {
-            place_deferred(state, first);
-        }
-        let ready: Vec<PendingCheck> = {
-            let mut pending = state.pending_checks.borrow_mut();
-            let start = place_of(first, &pending);
-            if !is_all && pending[start..].iter().any(|check| check.is_deferred) {
-                state.refuse_if_restricted("fire deferred trigger")?;
-            }
-            pending.extract_if(start.., |check| is_all || !check.is_deferred).collect()
-        };
-        if ready.is_empty() {
-            return Ok(());
-        }
-        for check in ready {
-            sync::yield_point()?;
-            // Rows changed by an action queue further checks, which are made in the next round.
-            make(&check, first, run)?;
-        }
-    }
-}
-
-/// The rows visible to a check.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sight {
-    /// Those that a statement of the transaction would see.
-    Statement,
-    /// All rows committed by now, at every isolation level: a reference that the transaction's snapshot doesn't see must not be
-    /// left behind.
-    Latest,
-}
-
-fn seeing<T>(sight: Sight, run: &mut Run<'_, '_>, work: impl FnOnce(&mut Run<'_, '_>) -> Result<T>) -> Result<T> {
-    match sight {
-        Sight::Statement => run.engine().push_snapshot()?,
-        Sight::Latest => run.engine().push_latest_snapshot()?,
-    }
-    let result = work(run);
-    run.engine().pop_snapshot();
-    result
+    pending_checks::push(state, Work::ForeignKey { key: Arc::clone(key), what }, is_deferred);
 }
 
 /// Makes a check of the statement whose checks are numbered from `first` on.
-fn make(check: &PendingCheck, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
-    let (key, what) = match &check.work {
-        Work::ForeignKey { key, what } => (key, what),
-        Work::Trigger(call) => return seeing(Sight::Statement, run, |run| call.make(run)),
-        Work::Unique(key, duplicate) => {
-            return seeing(Sight::Latest, run, |run| require_unique(key, duplicate, run));
-        }
-    };
+///
+/// # Errors
+/// 23503, and errors of the actions.
+pub(crate) fn make(key: &Arc<ForeignKey>, what: &Check, first: u64, run: &mut Run<'_, '_>) -> Result<()> {
     let Some(key) = key_under_lock(key, what, run)? else { return Ok(()) };
     let key = &*key;
     let (old, new) = match what {

@@ -19,8 +19,8 @@ use types::random::RandomState;
 use types::{FormatSettings, SqlType, datetime};
 
 use crate::call_place::CallPlace;
-use crate::foreign_key::{Deferral, PendingCheck};
 use crate::helpers::Helpers;
+use crate::pending_checks::{Deferral, PendingCheck};
 use crate::rights::{LentRole, Roles};
 use crate::settings::ExecutionSettings;
 use crate::shared_change::{Captured, SharedChange};

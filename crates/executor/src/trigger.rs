@@ -333,7 +333,10 @@ impl Firing<'_> {
             let reads_rows = !trigger.transition_tables.is_empty();
             let captured = change.filter(|_| reads_rows).and_then(|change| change.captured.clone());
             let end = change.filter(|_| !for_row).map(SharedChange::mark);
-            crate::foreign_key::queue_call(run.state, QueuedCall { triggers, trigger, event, old, new, captured, end });
+            crate::pending_checks::queue_call(
+                run.state,
+                QueuedCall { triggers, trigger, event, old, new, captured, end },
+            );
         }
         Ok(())
     }

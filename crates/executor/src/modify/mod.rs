@@ -20,7 +20,7 @@ use types::{RowColumns, StorageKind, Value};
 use super::evaluate::{evaluate, is_true};
 use super::row_decoder::{RowDecoder, SystemColumns};
 use super::trigger::{Captures, Firing};
-use super::{Run, foreign_key};
+use super::{Run, foreign_key, pending_checks};
 pub use delete::DeleteRows;
 pub use insert::InsertRows;
 pub use update::UpdateRows;
@@ -169,9 +169,9 @@ impl<'p> OpenTarget<'p> {
             true => run.engine().take_possible_duplicates(&self.table),
             false => Vec::new(),
         };
-        foreign_key::queue_possible_duplicates(&self.table.def, &duplicates, true, run.state);
+        pending_checks::queue_possible_duplicates(&self.table.def, &duplicates, true, run.state);
         foreign_keys(&self.foreign_keys);
-        foreign_key::queue_possible_duplicates(&self.table.def, &duplicates, false, run.state);
+        pending_checks::queue_possible_duplicates(&self.table.def, &duplicates, false, run.state);
     }
 
     /// Puts the system columns of the version at `tid` behind the values of its row, as in [`ScanColumn::SYSTEM`].
