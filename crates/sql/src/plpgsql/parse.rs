@@ -333,7 +333,8 @@ impl<'a> Parser<'a> {
         };
         self.at += scroll_words + 1;
         let known = Some((self.scope, self.scopes[self.scope].names.len()));
-        self.enter(None, false);
+        // The cursor's name may stand before those of its arguments.
+        self.enter(Some(name.to_owned()), false);
         let (mut parameters, mut types) = (Vec::new(), Vec::new());
         if self.take("(") {
             loop {

@@ -77,3 +77,11 @@ select empty_cursor(), empty_cursor();
 drop function empty_cursor;
 drop function gives_cursor, named_cursor, two_cursors;
 drop table steps;
+-- An argument of a cursor may be named by the cursor.
+create table named_by (a int);
+insert into named_by values (1), (2), (3);
+do $$ declare c cursor (a int) for select n.a from named_by n where n.a > c.a order by 1; r record;
+begin for r in c(1) loop raise notice '%', r.a; end loop; end $$;
+do $$ declare c cursor (a int) for select n.a from named_by n where n.a > c.b; r record;
+begin for r in c(1) loop raise notice '%', r.a; end loop; end $$;
+drop table named_by;
