@@ -208,14 +208,21 @@ fn is_wanted(name: &str) -> bool {
     }
 }
 
-/// Where the system tells whether the only worker of this process sleeps.
+/// Where the system tells whether the only worker of this process sleeps. A thread that a worker has made is called as the worker until it has
+/// given itself a name.
 fn worker_state() -> PathBuf {
-    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
-    let is_worker =
-        |task: &PathBuf| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with("worker "));
-    let workers: Vec<PathBuf> = tasks.filter(is_worker).collect();
-    assert_eq!(workers.len(), 1, "one worker");
-    workers[0].join("stat")
+    let started = Instant::now();
+    loop {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+        let is_worker =
+            |task: &PathBuf| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with("worker "));
+        let workers: Vec<PathBuf> = tasks.filter(is_worker).collect();
+        match workers.as_slice() {
+            [worker] => return worker.join("stat"),
+            _ => assert!(started.elapsed() < Duration::from_secs(10), "{} workers", workers.len()),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Whether a thread sleeps. One that is runnable and has no processor doesn't.
