@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sql::commands::fuzz_copy;
+use sql::fuzz_copy;
 
 fuzz_target!(|bytes: &[u8]| {
     let [kind, cut, data @ ..] = bytes else { return };

@@ -20,7 +20,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use executor::client::{Client, Formats, OutgoingRow, Severity};
-use sql::session::{BindInput, ConnectRequest, Instance, SqlSession};
+use sql::{BindInput, ConnectRequest, Instance, SqlSession};
 
 /// Inputs that one database serves.
 const INPUTS_PER_DATABASE: u32 = 3_000;

@@ -1,8 +1,8 @@
 //! Modules of a crate use lower floors of the crate only.
 //!
 //! A crate declares its inner floors by a table in its README: `| floor | module | does |`. The paths in the tokens of its sources, tests
-//! aside, tell which module uses which. Uses that run upwards, or along a floor, are listed in the crate's `back_edges.txt` by name. A use
-//! that is not listed fails, and so does a listed name that no use needs. A module that is imported as a whole counts as `self`.
+//! aside, tell which module uses which. A use that runs upwards, or along a floor, fails. A module that is imported as a whole counts as
+//! `self`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,8 +13,6 @@ type Failure = Box<dyn std::error::Error>;
 
 /// The names that one module uses of another.
 type Edges = BTreeMap<(String, String), BTreeSet<String>>;
-
-const LIST: &str = "back_edges.txt";
 
 /// The problems of all crates that declare inner floors; nothing, if all is well.
 pub fn check(root: &Path) -> Result<Vec<String>, Failure> {
@@ -34,7 +32,6 @@ fn check_crate(folder: &Path, floors: &BTreeMap<String, u32>, problems: &mut Vec
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let mut edges = Edges::new();
     read_folder(&folder.join("src"), &mut Vec::new(), &mut edges)?;
-    let listed = read_list(&std::fs::read_to_string(folder.join(LIST)).unwrap_or_default());
     let modules: BTreeSet<&String> = edges.keys().flat_map(|(from, to)| [from, to]).collect();
     for module in modules.into_iter().filter(|module| !floors.contains_key(*module)) {
         problems.push(format!("crate {name}: its README's table of floors lacks module {module}"));
@@ -44,16 +41,10 @@ fn check_crate(folder: &Path, floors: &BTreeMap<String, u32>, problems: &mut Vec
         if used_floor < floor {
             continue;
         }
-        let allowed = listed.get(&(from.clone(), to.clone()));
-        for used in uses.iter().filter(|used| allowed.is_none_or(|allowed| !allowed.contains(*used))) {
+        for used in uses {
             problems.push(format!(
                 "crate {name}: module {from} (floor {floor}) uses {to}::{used} (floor {used_floor}), which is not below it"
             ));
-        }
-    }
-    for (edge, names) in &listed {
-        for used in names.iter().filter(|used| edges.get(edge).is_none_or(|uses| !uses.contains(*used))) {
-            problems.push(format!("crate {name}: {LIST} lets {} use {}::{used}, which it does not", edge.0, edge.1));
         }
     }
     Ok(())
@@ -71,18 +62,6 @@ fn read_table(readme: &str) -> BTreeMap<String, u32> {
         }
     }
     floors
-}
-
-/// Lines of the form `plan -> executor: Event, TableTriggers`.
-fn read_list(text: &str) -> Edges {
-    let mut edges = Edges::new();
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let Some((edge, names)) = line.split_once(':') else { continue };
-        let Some((from, to)) = edge.split_once("->") else { continue };
-        let names = names.split(',').map(|name| name.trim().to_owned());
-        edges.entry((from.trim().to_owned(), to.trim().to_owned())).or_default().extend(names);
-    }
-    edges
 }
 
 fn read_folder(folder: &Path, module: &mut Vec<String>, edges: &mut Edges) -> Result<(), Failure> {
@@ -225,13 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn the_table_and_the_list_are_read() {
+    fn the_table_is_read() {
         let floors = read_table(
             "x\n\n| floor | module | does |\n| --- | --- | --- |\n| 2 | `tree`, `client` | x |\n\n| 3 | `no` | y |\n",
         );
         assert_eq!(floors, [("client".to_owned(), 2), ("tree".to_owned(), 2)].into());
-        let list = read_list("# a remark: x -> y: z\nplan -> executor: Event, TableTriggers\n");
-        let names = ["Event".to_owned(), "TableTriggers".to_owned()].into();
-        assert_eq!(list, [(("plan".to_owned(), "executor".to_owned()), names)].into());
     }
 }

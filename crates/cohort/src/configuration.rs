@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use base::settings::{ServerSettings, Source};
 use base::{Error, Result, sqlstate};
-use sql::session::KeptSetting;
+use sql::KeptSetting;
 
 /// The content of the file in a new data folder.
 pub const TEMPLATE: &str = "\

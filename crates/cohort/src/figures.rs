@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use engine::{PagedStoreStatistics, PreparedTransaction, Statistics};
-use sql::session::{Activity, Instance, SessionWait};
 use sql::types::datetime::clock_micros;
+use sql::{Activity, Instance, SessionWait};
 use sync::LatchCounters;
 
 /// The states of sessions, in the order in which charts show them.

@@ -25,4 +25,4 @@ pub use engine::{
 };
 pub use session::{CurrentCredentials, Server, ServerOptions, SocketOptions, StopMode, address_count, worker_threads};
 pub use sql;
-pub use sql::session::{ConnectRequest, Instance, SqlSession};
+pub use sql::{ConnectRequest, Instance, SqlSession};

@@ -15,7 +15,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
-use sql::session::Instance;
+use sql::Instance;
 
 use crate::figures::Figures;
 use crate::http::{HttpServer, Purpose};

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::{Error, sqlstate};
 use executor::client::{Client, Format, Formats};
-use sql::session::{BindInput, SqlSession};
+use sql::{BindInput, SqlSession};
 use sync::{Arc, Interrupt, InterruptKind};
 
 use crate::client::PortClient;

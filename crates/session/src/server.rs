@@ -10,7 +10,7 @@ use base::{Error, Lsn, Result, sqlstate};
 use engine::too_few_descriptors;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token};
-use sql::session::Instance;
+use sql::Instance;
 use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sync::{Arc, Mutex};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
-use sql::session::TcpTimes;
+use sql::TcpTimes;
 use sync::Arc;
 
 use crate::tls::{Credentials, Encryption};

@@ -29,7 +29,7 @@ use base::settings::Id;
 use base::{Error, Lsn, sqlstate};
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
-use sql::session::Instance;
+use sql::Instance;
 use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sync::{Arc, Coroutine, Interrupt, InterruptKind, Mutex, ReadyQueue, StackPool, Step, TimeSlices};
 use wal::{DelayPolicy, Wal};

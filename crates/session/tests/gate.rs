@@ -14,7 +14,7 @@ use base::{Error, Lsn, Oid, Result};
 use engine::{Database, OpenOptions};
 use executor::client::{Client, Formats, OutgoingRow, RowDescription, Severity};
 use smallvec::SmallVec;
-use sql::session::{BindInput, ConnectRequest, Instance, SqlSession};
+use sql::{BindInput, ConnectRequest, Instance, SqlSession};
 use vfs::SimulatedVfs;
 
 /// One question of so many is asked, unless all are wanted.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use sql::session::ConnectRequest;
+use sql::ConnectRequest;
 use support::TestServer;
 use vfs::RealVfs;
 

@@ -15,9 +15,11 @@ use types::{
     type_shape,
 };
 
-use crate::session::planning::Environment;
-use crate::session::session_of;
-use crate::session::{Nested, Planned, RelationLocks, SessionState};
+use crate::state::callbacks::no_blocks;
+use crate::state::planning::Environment;
+use crate::state::ready_functions::Kept;
+use crate::state::{Language, session_of};
+use crate::state::{Nested, Planned, RelationLocks, SessionState};
 use executor::Run;
 use planner::binder;
 use planner::routine::{ParameterNames, check_columns, check_result, input_types, is_anonymous_row, result_shape};
@@ -26,7 +28,7 @@ use planner::routine::{ParameterNames, check_columns, check_result, input_types,
 ///
 /// # Errors
 /// 42P13.
-pub fn check_types(function: &FunctionDef, view: &CatalogView) -> Result<()> {
+fn check_types(function: &FunctionDef, view: &CatalogView) -> Result<()> {
     let is_pseudo = |oid| type_shape(view, oid).is_some_and(|shape| shape.kind == TypeKind::Pseudo);
     let refused = |what: &str, oid| {
         let shown = types::format_type_name(view, oid);
@@ -49,7 +51,7 @@ pub fn check_types(function: &FunctionDef, view: &CatalogView) -> Result<()> {
 ///
 /// # Errors
 /// Errors of binding, with positions in the body; 42P13 for a body that does not fit its result.
-pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -> Result<()> {
+fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -> Result<()> {
     let in_context = |mut error: Error| {
         let fields = error.fields_mut();
         fields.internal_position = fields.position.take();
@@ -89,11 +91,36 @@ pub fn check(state: &SessionState, view: &CatalogView, function: &FunctionDef) -
     check_result(function, last, columns.as_deref(), view).map_err(in_context)
 }
 
+/// The language `sql`.
+pub(crate) struct Sql;
+
+impl Language for Sql {
+    fn name(&self) -> &'static str {
+        "sql"
+    }
+
+    fn check_types(&self, function: &FunctionDef, view: &CatalogView) -> Result<()> {
+        check_types(function, view)
+    }
+
+    fn check_body(&self, state: &SessionState, view: &CatalogView, function: &FunctionDef) -> Result<Vec<Error>> {
+        check(state, view, function).map(|()| Vec::new())
+    }
+
+    fn run_block(&self, _: &mut Run<'_, '_>, _: &str) -> Result<()> {
+        Err(no_blocks("sql"))
+    }
+}
+
 /// Bodies that a session keeps from call to call.
 #[derive(Default)]
 pub(crate) struct Bodies {
     by_function: FxHashMap<Oid, Arc<Body>>,
     text_bytes: usize,
+}
+
+impl Kept for Bodies {
+    const PLACE: usize = 0;
 }
 
 /// A parsed body with its plans takes many times the memory of its text. When the texts have more bytes than this, all bodies are dropped.
@@ -115,7 +142,7 @@ struct KeptStatement {
 impl Body {
     fn of(function: &Arc<FunctionDef>, state: &SessionState) -> Result<Arc<Body>> {
         let options = state.parse_options();
-        let known = state.sql_bodies.borrow().by_function.get(&function.oid).cloned();
+        let known = state.ready_functions.of::<Bodies>().borrow().by_function.get(&function.oid).cloned();
         if let Some(body) = known
             && body.options == options
             && (Arc::ptr_eq(&body.function, function) || body.function == *function)
@@ -125,7 +152,7 @@ impl Body {
         let statements = parser::parse(&function.body, options)?;
         let statements = statements.into_iter().map(|tree| KeptStatement { tree, plan: Mutex::default() }).collect();
         let body = Arc::new(Body { function: Arc::clone(function), options, statements });
-        let mut bodies = state.sql_bodies.borrow_mut();
+        let mut bodies = state.ready_functions.of::<Bodies>().borrow_mut();
         bodies.text_bytes += function.body.len();
         if bodies.text_bytes > TEXT_BYTES_MAX {
             *bodies = Bodies::default();

@@ -8,7 +8,7 @@ use schema::catalog::{ColumnDef, IndexDef, TableDef};
 use sync::Work;
 use types::{StorageKind, Value};
 
-use crate::session::SessionState;
+use crate::state::SessionState;
 use planner::{ColumnStatistics, TableStatistics};
 
 /// Rows in a sample: enough for a hundred parts of equal size, as PostgreSQL reckons.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use engine::{Histogram, LatencyHistogram};
-use sql::session::{Activity, SessionWait};
+use sql::{Activity, SessionWait};
 
 use crate::figures::Figures;
 

@@ -32,7 +32,7 @@ use hyper::header::{
 };
 use hyper::{Request, Response, StatusCode};
 use serde_json::{Value, json};
-use sql::session::Instance;
+use sql::Instance;
 use sync::Mutex;
 
 use crate::figures::Figures;

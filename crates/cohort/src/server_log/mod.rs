@@ -21,7 +21,7 @@ use base::{Error, ErrorFields, Result, sqlstate};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use log::kv::Key;
-use sql::session::Instance;
+use sql::Instance;
 use sync::{Arc, Mutex};
 
 use files::FileSettings;

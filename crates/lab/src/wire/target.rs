@@ -6,7 +6,7 @@ use base::{Error, Result, sqlstate};
 use engine::{ClogUpdate, TwophaseState};
 use postgres::{Client, NoTls};
 use session::{CurrentCredentials, Server, ServerOptions, SocketOptions, StopMode};
-use sql::session::Instance;
+use sql::Instance;
 
 use crate::disk::Disk;
 use crate::driver::{BRANCHES, COUNTED_ROWS, EngineCounts, LatchCounts, Switches, TELLERS, UPDATE_ROWS};

@@ -8,7 +8,7 @@ use base::settings::Id;
 use base::{Error, sqlstate};
 use bytes::BytesMut;
 use pgwire::api::auth::sasl::scram::ScramServerAuth;
-use sql::session::{ConnectRequest, Instance};
+use sql::{ConnectRequest, Instance};
 use sync::Arc;
 
 use super::{State, Worker, too_many};

@@ -8,7 +8,7 @@ use base::settings::{ServerSettings, Source};
 use cohort_session::{CurrentCredentials, Server, ServerOptions, SocketOptions};
 use engine::{Database, OpenOptions};
 use postgres::{Client, NoTls};
-use sql::session::Instance;
+use sql::Instance;
 use vfs::Vfs;
 
 /// Stopped when dropped.

@@ -12,8 +12,8 @@ use types::{Value, oids};
 use super::Equal;
 use super::objects::{roles, settings_array, timestamp};
 use super::rows::{NULL, row, text_array};
-use crate::session::session_of;
 use crate::session_defaults;
+use crate::state::session_of;
 use executor::Run;
 
 /// `pg_hba_file_rules`: those of `hba_rules`, numbered as they stand there.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::{Oid, Result};
-use plan::{VirtualTable, user_types};
-use schema::catalog::{BOOTSTRAP_ROLE, INFORMATION_SCHEMA, PG_CATALOG_SCHEMA};
+use plan::user_types;
+use schema::catalog::{BOOTSTRAP_ROLE, PG_CATALOG_SCHEMA};
 use types::cast::{CastContext, CastMethod};
 use types::collation::{COLLATIONS, Collation};
 use types::context::UserTypeKind;
@@ -17,29 +17,10 @@ use types::{
 use super::rows::{BTREE_METHOD, HEAP_METHOD, NULL, TABLESPACE_OID, Wanted, letter, row, wanted_name, wanted_oid};
 use super::{Equal, relations};
 use crate::commands::definitions::stored_value;
-use crate::session::session_of;
+use crate::operator_classes::{OPERATOR_CLASSES, OPERATOR_FAMILIES, OperatorClass};
+use crate::state::session_of;
+use crate::system_tables::rule_oid;
 use executor::Run;
-
-/// The tables of `information_schema` that are no views.
-const INFORMATION_TABLES: [&str; 4] = ["sql_features", "sql_implementation_info", "sql_parts", "sql_sizing"];
-
-/// Whether PostgreSQL has the computed table as a view.
-pub fn is_view(table: &VirtualTable) -> bool {
-    // Views have no fixed numbers there; here they have those from 3001 on, and catalogs of that range are listed.
-    let is_late_catalog = matches!(
-        table.oid.0,
-        3079 | 3118 | 3256 | 3350 | 3381 | 3394 | 3429 | 3456 | 3466 | 3501 | 3541 | 3576 | 3592 | 3596 | 3600
-            ..=3603 | 3764
-    );
-    table.view_query.is_some()
-        || table.schema == INFORMATION_SCHEMA && !INFORMATION_TABLES.contains(&table.name.as_str())
-        || (table.oid.0 >= 3001 && table.oid.0 < 4000 && !is_late_catalog)
-}
-
-/// Whether PostgreSQL has the catalog once for all databases.
-pub fn is_shared(table: &VirtualTable) -> bool {
-    matches!(table.oid.0, 1213 | 1214 | 1260 | 1261 | 1262 | 2396 | 2964 | 3592 | 6000 | 6100 | 6243)
-}
 
 /// The columns whose values differ between rows of `pg_type`.
 struct TypeRow {
@@ -372,121 +353,6 @@ pub fn pg_extension(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
     Ok(vec![row![PLPGSQL_EXTENSION, "plpgsql", BOOTSTRAP_ROLE, PG_CATALOG_SCHEMA, false, "1.0", NULL, NULL]])
 }
 
-/// An operator class of btree indexes.
-pub struct OperatorClass {
-    /// Its number.
-    pub oid: u32,
-    /// Its name.
-    pub name: &'static str,
-    /// Its family.
-    pub family: u32,
-    /// The type that it orders.
-    pub type_oid: Oid,
-    /// Whether it is what an index of the type has without being told.
-    pub is_default: bool,
-}
-
-const fn class(oid: u32, name: &'static str, family: u32, type_oid: Oid) -> OperatorClass {
-    OperatorClass { oid, name, family, type_oid, is_default: true }
-}
-
-/// A class that orders as the type's default one does, as text is ordered by its bytes.
-const fn other_class(oid: u32, name: &'static str, family: u32, type_oid: Oid) -> OperatorClass {
-    OperatorClass { oid, name, family, type_oid, is_default: false }
-}
-
-/// The operator classes that indexes have.
-const OPERATOR_CLASSES: &[OperatorClass] = &[
-    class(1978, "int4_ops", 1976, oids::INT4),
-    class(1979, "int2_ops", 1976, oids::INT2),
-    class(1981, "oid_ops", 1989, oids::OID),
-    class(3122, "date_ops", 434, oids::DATE),
-    class(3123, "float8_ops", 1970, oids::FLOAT8),
-    class(3124, "int8_ops", 1976, oids::INT8),
-    class(3125, "numeric_ops", 1988, oids::NUMERIC),
-    class(3126, "text_ops", 1994, oids::TEXT),
-    class(3127, "timestamptz_ops", 434, oids::TIMESTAMPTZ),
-    class(3128, "timestamp_ops", 434, oids::TIMESTAMP),
-    class(10000, "array_ops", 397, oids::ANYARRAY),
-    class(10003, "bool_ops", 424, oids::BOOL),
-    class(10004, "bpchar_ops", 426, oids::BPCHAR),
-    class(10006, "bytea_ops", 428, oids::BYTEA),
-    class(10007, "char_ops", 429, oids::CHAR),
-    class(10015, "inet_ops", 1974, oids::INET),
-    class(10012, "float4_ops", 1970, oids::FLOAT4),
-    class(10022, "interval_ops", 1982, oids::INTERVAL),
-    class(10028, "name_ops", 1994, oids::NAME),
-    class(10032, "oidvector_ops", 1991, oids::OIDVECTOR),
-    class(10034, "record_ops", 2994, oids::RECORD),
-    class(10038, "time_ops", 1996, oids::TIME),
-    class(10041, "timetz_ops", 2000, oids::TIMETZ),
-    class(10050, "tid_ops", 2789, oids::TID),
-    class(10053, "xid8_ops", 5067, oids::XID8),
-    class(10065, "uuid_ops", 2968, oids::UUID),
-    class(10067, "pg_lsn_ops", 3253, oids::PG_LSN),
-    class(10069, "enum_ops", 3522, oids::ANYENUM),
-    class(10088, "jsonb_ops", 4033, oids::JSONB),
-    other_class(4217, "text_pattern_ops", 2095, oids::TEXT),
-    other_class(4218, "varchar_pattern_ops", 2095, oids::TEXT),
-    other_class(4219, "bpchar_pattern_ops", 2097, oids::BPCHAR),
-    other_class(10044, "varchar_ops", 1994, oids::TEXT),
-    other_class(10009, "cidr_ops", 1974, oids::INET),
-];
-
-/// The families of the operator classes.
-const OPERATOR_FAMILIES: &[(u32, &str)] = &[
-    (397, "array_ops"),
-    (424, "bool_ops"),
-    (426, "bpchar_ops"),
-    (428, "bytea_ops"),
-    (429, "char_ops"),
-    (434, "datetime_ops"),
-    (1970, "float_ops"),
-    (1974, "network_ops"),
-    (1976, "integer_ops"),
-    (1982, "interval_ops"),
-    (1988, "numeric_ops"),
-    (1989, "oid_ops"),
-    (1991, "oidvector_ops"),
-    (1994, "text_ops"),
-    (2095, "text_pattern_ops"),
-    (2097, "bpchar_pattern_ops"),
-    (1996, "time_ops"),
-    (2000, "timetz_ops"),
-    (2789, "tid_ops"),
-    (2968, "uuid_ops"),
-    (2994, "record_ops"),
-    (3253, "pg_lsn_ops"),
-    (3522, "enum_ops"),
-    (4033, "jsonb_ops"),
-    (5067, "xid8_ops"),
-];
-
-/// The operator class by which an index sorts a type.
-pub fn operator_class(catalog: &dyn CatalogLookup, oid: Oid) -> Oid {
-    let base = base_type(catalog, SqlType::new(oid)).oid;
-    let shape = types::type_shape(catalog, base);
-    let sorted_as = match shape.map(|shape| shape.kind) {
-        Some(types::TypeKind::Array(_)) => oids::ANYARRAY,
-        Some(types::TypeKind::Enum) => oids::ANYENUM,
-        Some(types::TypeKind::Composite) => oids::RECORD,
-        _ if base == oids::VARCHAR => oids::TEXT,
-        _ => base,
-    };
-    let is_it = |class: &&OperatorClass| class.is_default && class.type_oid == sorted_as;
-    OPERATOR_CLASSES.iter().find(is_it).map_or(Oid::INVALID, |class| Oid(class.oid))
-}
-
-/// The operator class of this name.
-pub fn operator_class_named(name: &str) -> Option<&'static OperatorClass> {
-    OPERATOR_CLASSES.iter().find(|class| class.name == name)
-}
-
-/// The operator class with this number.
-pub fn operator_class_by_oid(oid: Oid) -> Option<&'static OperatorClass> {
-    OPERATOR_CLASSES.iter().find(|class| class.oid == oid.0)
-}
-
 /// `pg_opclass`
 pub fn pg_opclass(_: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let row = |class: &OperatorClass| {
@@ -516,16 +382,7 @@ pub fn pg_rewrite(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Val
     let wanted = wanted_oid(equal, 2);
     let views: Vec<Arc<_>> = relations::tables(run.catalog.catalog());
     let rows = views.iter().filter(|table| table.view_query.is_some() && wanted.matches(&table.oid)).map(|view| {
-        row![
-            super::rule_oid(view.oid),
-            "_RETURN",
-            view.oid,
-            letter('1'),
-            letter('O'),
-            true,
-            "<>",
-            view.view_query.as_deref(),
-        ]
+        row![rule_oid(view.oid), "_RETURN", view.oid, letter('1'), letter('O'), true, "<>", view.view_query.as_deref(),]
     });
     Ok(rows.collect())
 }

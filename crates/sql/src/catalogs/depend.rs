@@ -15,11 +15,12 @@ use types::context::UserTypeKind;
 use types::{CatalogLookup, SqlType, Value, base_type};
 
 use super::objects::language_oid;
-use super::relations::{constraints, default_oid, tables};
+use super::relations::{constraints, tables};
 use super::rows::{Wanted, letter, row, wanted_oid};
-use super::{Equal, builtin, rule_oid, system_table};
+use super::{Equal, system_table};
 use crate::commands::dependencies::{Named, WantedUses};
-use crate::session::session_of;
+use crate::state::session_of;
+use crate::system_tables::{default_oid, is_view, rule_oid};
 use executor::Run;
 
 /// An object, or a part of one: its catalog, its number, and the number of the column.
@@ -33,7 +34,7 @@ impl Rows {
     fn add(&mut self, object: Address, referenced: Address, kind: char) {
         let (class, oid, _) = referenced;
         // PostgreSQL makes its views by statements, and public may be dropped.
-        let is_made = class == class::RELATION && system_table(oid).is_some_and(|table| builtin::is_view(&table));
+        let is_made = class == class::RELATION && system_table(oid).is_some_and(|table| is_view(&table));
         if oid >= Oid::FIRST_NORMAL || is_made || oid == PUBLIC_SCHEMA || oid == language_oid("plpgsql") {
             let ((class, oid, part), (of_class, of_oid, of_part)) = (object, referenced);
             self.0.push(row![class, oid, part, of_class, of_oid, of_part, letter(kind)]);

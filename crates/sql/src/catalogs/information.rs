@@ -17,7 +17,9 @@ use super::relations::{self, constraints, index_places, role_name};
 use super::rows::{NULL, row, yes_or_no};
 use super::{Equal, objects};
 use crate::commands::definitions::{StoredAs, stored_expression};
-use crate::session::session_of;
+use crate::state::session_of;
+use crate::state::updatable::{is_updatable, takes_rows};
+use crate::system_tables;
 use executor::Run;
 
 /// `tables`
@@ -41,7 +43,7 @@ pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     };
     let mut rows = Vec::new();
     for table in super::system().tables() {
-        let is_view = super::builtin::is_view(&table);
+        let is_view = system_tables::is_view(&table);
         let kind = if is_view { "VIEW" } else { "BASE TABLE" };
         rows.push(row(run.catalog.schema_name(table.schema), &table.name, kind, !is_view, None));
     }
@@ -49,7 +51,7 @@ pub fn tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
         let (kind, insertable) = match table.kind {
             RelationKind::Table if table.persistence == Persistence::Temporary => ("LOCAL TEMPORARY", true),
             RelationKind::Table => ("BASE TABLE", true),
-            RelationKind::View => ("VIEW", crate::session::functions::takes_rows(session_of(run), &table)),
+            RelationKind::View => ("VIEW", takes_rows(session_of(run), &table)),
             // The standard knows no materialized views.
             RelationKind::MaterializedView => continue,
         };
@@ -221,7 +223,7 @@ fn own_column(run: &Run<'_, '_>, table: &Arc<TableDef>, place: usize, column: &C
         sql_type: SqlType::with_typmod(column.type_oid, column.typmod),
         identity: column.identity,
         generated: column.generated.as_ref().map(|text| shown(text, StoredAs::OverRow)).transpose()?,
-        updatable: crate::session::functions::is_updatable(session_of(run), table, place, false),
+        updatable: is_updatable(session_of(run), table, place, false),
     };
     Ok(row.values(run))
 }

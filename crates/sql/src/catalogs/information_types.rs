@@ -13,7 +13,7 @@ use super::information_privileges::{column_is_accessible, is_usable};
 use super::relations::tables;
 use super::rows::{NULL, row, yes_or_no};
 use crate::commands::definitions::stored_value;
-use crate::session::session_of;
+use crate::state::session_of;
 use executor::Run;
 
 /// The collation `"C"`, which names have.

@@ -4,7 +4,7 @@
 
 mod absent;
 mod access;
-pub mod builtin;
+mod builtin;
 mod depend;
 mod domains;
 mod empty;
@@ -13,7 +13,6 @@ mod information_privileges;
 mod information_types;
 mod information_views;
 mod monitoring;
-mod not_null;
 mod objects;
 mod registry;
 mod relations;
@@ -30,13 +29,10 @@ use plan::{SystemCatalog, VirtualTable};
 use registry::{Entry, REGISTRY};
 use types::Value;
 
-pub use builtin::{is_shared, is_view};
 use executor::Run;
-pub use not_null::is_not_null;
 pub use objects::comments;
-pub use relations::{SYSTEM_COLUMNS, constraints, default_oid, role_name};
+pub use relations::role_name;
 pub use rows::BTREE_METHOD;
-pub use sequences::SEQUENCE_COLUMNS;
 
 /// Conditions `column = value` that a producer may use to make fewer rows.
 pub type Equal<'e> = &'e [(usize, Value)];
@@ -58,11 +54,6 @@ pub fn rows(run: &mut Run<'_, '_>, table: &VirtualTable, equal: Equal<'_>) -> Re
     }
 }
 
-/// The number of the rule behind a view.
-pub fn rule_oid(view: Oid) -> Oid {
-    relations::default_oid(view, 0)
-}
-
 /// A computed table by its number.
 pub fn system_table(oid: Oid) -> Option<Arc<VirtualTable>> {
     REGISTRY.table(oid)
@@ -81,6 +72,7 @@ pub fn system_table_named(schema: Option<&str>, name: &str) -> Option<Arc<Virtua
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system_tables::is_view;
     use plan::privileges::CLOSED_TABLES;
 
     #[test]

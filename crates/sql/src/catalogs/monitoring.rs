@@ -12,8 +12,8 @@ use types::{Value, datetime, oids};
 
 use super::Equal;
 use super::rows::{NULL, row, text_array, wanted_name, xid};
-use crate::session::SessionInfo;
-use crate::session::session_of;
+use crate::state::SessionInfo;
+use crate::state::session_of;
 use executor::Run;
 
 /// The word of `pg_settings.vartype`.
@@ -58,7 +58,7 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
     let mut rows = Vec::new();
     for (definition, value) in own.all().filter(|(definition, _)| wanted.matches(&definition.name)) {
         let id = definition.id;
-        if !crate::session::settings::may_see(session_of(run), id) {
+        if !crate::state::settings::may_see(session_of(run), id) {
             continue;
         }
         let (unit, minimum, maximum, words) = match definition.kind {
@@ -85,7 +85,7 @@ pub fn pg_settings(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Va
             | Id::TcpKeepalivesCount
             | Id::TcpUserTimeout
             | Id::UnixSocketPermissions
-            | Id::DataDirectoryMode => crate::session::settings::show(session_of(run), definition.name)?,
+            | Id::DataDirectoryMode => crate::state::settings::show(session_of(run), definition.name)?,
             _ => plain_text(id, &value),
         };
         rows.push(row![
@@ -318,7 +318,7 @@ pub fn pg_prepared_xacts(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
 pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let mut statements: Vec<_> = session_of(run).prepared.borrow().values().cloned().collect();
     statements.sort_by(|a, b| a.name.cmp(&b.name));
-    let row = |statement: std::sync::Arc<crate::session::Prepared>| {
+    let row = |statement: std::sync::Arc<crate::state::Prepared>| {
         // Types that were not given are those that binding found.
         let planned = match &statement.tree {
             Some(_) => syntax::parser::if_readable(statement.plan(session_of(run)))?,
@@ -343,7 +343,7 @@ pub fn pg_prepared_statements(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec
 /// `pg_cursors`: those of DECLARE, of functions and of the protocol.
 pub fn pg_cursors(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let cursors = session_of(run).cursors.borrow();
-    let row = |(name, cursor): (&String, &crate::session::OpenCursor)| {
+    let row = |(name, cursor): (&String, &crate::state::OpenCursor)| {
         row![
             name.as_str(),
             &*cursor.statement,
@@ -354,7 +354,7 @@ pub fn pg_cursors(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
         ]
     };
     let portals = session_of(run).portals.portals();
-    let portal_row = |portal: &crate::session::ListedPortal| {
+    let portal_row = |portal: &crate::state::ListedPortal| {
         row![portal.name.as_str(), &*portal.statement, false, false, false, time(portal.bound_at)]
     };
     Ok(cursors.iter().map(row).chain(portals.iter().map(|(_, portal)| portal_row(portal))).collect())

@@ -13,7 +13,7 @@ use types::{Implementation, Value, aggregates, functions, oids, type_functions};
 
 use super::Equal;
 use super::rows::{NULL, TABLESPACE_OID, Wanted, letter, oid_vector, row, text_array, wanted_name, wanted_oid, xid};
-use crate::session::session_of;
+use crate::state::session_of;
 use executor::Run;
 
 /// Schemas by number, those among them that have no descriptor.

@@ -13,14 +13,16 @@ use schema::catalog::{
 use syntax::parser::{if_readable, parse_expression};
 use types::{SqlType, TypeDef, Value, builtin_type, oids};
 
+use super::Equal;
 use super::objects::acl_items;
 use super::rows::{
     BTREE_METHOD, HEAP_METHOD, NULL, Wanted, column_numbers, int2_vector, letter, oid_vector, row, text_array,
     wanted_name, wanted_oid, xid,
 };
-use super::{Equal, builtin, sequences};
-use crate::session::planning::Environment;
-use crate::session::session_of;
+use crate::operator_classes::operator_class;
+use crate::state::planning::Environment;
+use crate::state::session_of;
+use crate::system_tables::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS, default_oid, is_not_null, is_shared, is_view};
 use executor::Run;
 use planner::binder::{DefinitionUse, definition_expression};
 
@@ -241,12 +243,12 @@ pub fn pg_class(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
         }
         let row = match &relation {
             Relation::System(table) => ClassRow {
-                method: if builtin::is_view(table) { Oid::INVALID } else { HEAP_METHOD },
-                rows: if builtin::is_view(table) { -1.0 } else { table.estimated_rows as f32 },
+                method: if is_view(table) { Oid::INVALID } else { HEAP_METHOD },
+                rows: if is_view(table) { -1.0 } else { table.estimated_rows as f32 },
                 columns: table.columns.len(),
-                has_rules: builtin::is_view(table),
-                is_shared: builtin::is_shared(table),
-                ..ClassRow::new(table.oid, &table.name, table.schema, if builtin::is_view(table) { 'v' } else { 'r' })
+                has_rules: is_view(table),
+                is_shared: is_shared(table),
+                ..ClassRow::new(table.oid, &table.name, table.schema, if is_view(table) { 'v' } else { 'r' })
             },
             Relation::Table(table) => ClassRow {
                 row_type: table.oid,
@@ -426,16 +428,6 @@ impl TypeShape {
     }
 }
 
-/// The columns that every table has without being told.
-pub const SYSTEM_COLUMNS: &[(&str, Oid, i16)] = &[
-    ("tableoid", oids::OID, -6),
-    ("cmax", oids::CID, -5),
-    ("xmax", oids::XID, -4),
-    ("cmin", oids::CID, -3),
-    ("xmin", oids::XID, -2),
-    ("ctid", oids::TID, -1),
-];
-
 /// `pg_attribute`
 pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let catalog = Arc::clone(run.catalog.catalog());
@@ -451,7 +443,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
             Relation::System(table) => {
                 for (place, column) in table.columns.iter().enumerate() {
                     let attribute = AttributeRow::new(oid, &column.name, column.sql_type, place as i16 + 1);
-                    let not_null = super::is_not_null(table, &column.name);
+                    let not_null = is_not_null(table, &column.name);
                     rows.push(AttributeRow { not_null, ..attribute }.values(run));
                 }
             }
@@ -505,7 +497,7 @@ pub fn pg_attribute(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<V
                 }
             }
             Relation::Sequence(_) => {
-                for (place, (name, type_oid)) in sequences::SEQUENCE_COLUMNS.iter().enumerate() {
+                for (place, (name, type_oid)) in SEQUENCE_COLUMNS.iter().enumerate() {
                     let number = place as i16 + 1;
                     let attribute = AttributeRow {
                         not_null: true,
@@ -594,11 +586,6 @@ fn expression_type(run: &Run<'_, '_>, table: &Arc<TableDef>, text: &str) -> Resu
     Ok(if_readable(bound)?.map_or(SqlType::TEXT, |bound| bound.sql_type))
 }
 
-/// A number for a column's default (or a view's rule, with place 0), which has none of its own.
-pub fn default_oid(table: Oid, place: usize) -> Oid {
-    Oid(table.0.wrapping_mul(2048).wrapping_add(place as u32))
-}
-
 /// `pg_attrdef`
 pub fn pg_attrdef(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let wanted = wanted_oid(equal, 1);
@@ -657,7 +644,7 @@ pub fn pg_index(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value
             oid_vector(collations),
             oid_vector(keys.iter().enumerate().map(|(place, key)| {
                 let said = index.properties_of(place).operator_class;
-                said.unwrap_or_else(|| builtin::operator_class(&run.catalog, key.oid))
+                said.unwrap_or_else(|| operator_class(&run.catalog, key.oid))
             })),
             int2_vector(index.keys.iter().map(|key| i16::from(key.descending) | i16::from(key.nulls_first) << 1)),
             (!expressions.is_empty()).then(|| expressions.join(", ")),

@@ -7,16 +7,13 @@ use base::{Error, Oid, Result, sqlstate};
 use plan::VirtualTable;
 use plan::privileges::Privileges;
 use schema::catalog::{Catalog, SequenceDef};
-use types::{Value, oids};
+use types::Value;
 
 use super::relations::role_name;
 use super::rows::row;
 use super::{Equal, registry};
+use crate::system_tables::SEQUENCE_COLUMNS;
 use executor::Run;
-
-/// The columns of a sequence seen as a table.
-pub const SEQUENCE_COLUMNS: &[(&str, Oid)] =
-    &[("last_value", oids::INT8), ("log_cnt", oids::INT8), ("is_called", oids::BOOL)];
 
 /// All sequences by oid.
 pub fn sequences(catalog: &Catalog) -> Vec<Arc<SequenceDef>> {

@@ -8,7 +8,7 @@ use types::{Numeric, Value};
 use super::monitoring::time;
 use super::rows::{NULL, Wanted, row, wanted_oid};
 use super::{Equal, relations};
-use crate::session::session_of;
+use crate::state::session_of;
 use executor::Run;
 
 /// `cohort_stat_ssi`: what serializable isolation has done, and whom it has sacrificed, by reason.

@@ -9,11 +9,13 @@ use schema::catalog::{BOOTSTRAP_ROLE, IndexDef, RelationKind};
 use types::packed::read_any;
 use types::{ArrayValue, SqlType, Value, oids};
 
+use super::Equal;
 use super::relations::{is_foreign_key, role_name, tables};
 use super::rows::{NULL, row};
-use super::{Equal, builtin};
+use crate::commands::definitions;
 use crate::commands::dependencies::ViewUse;
-use crate::session::session_of;
+use crate::state::session_of;
+use crate::system_tables::is_view;
 use executor::Run;
 use planner::TableStatistics;
 
@@ -53,7 +55,7 @@ pub fn pg_tables(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>>
     let mut rows: Vec<Vec<Value>> = super::system()
         .tables()
         .iter()
-        .filter(|table| !builtin::is_view(table))
+        .filter(|table| !is_view(table))
         .map(|table| {
             let schema = run.catalog.schema_name(table.schema);
             let owner = role_name(catalog, BOOTSTRAP_ROLE);
@@ -136,7 +138,7 @@ pub fn pg_indexes(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>
     let mut rows = Vec::new();
     for index in indexes {
         let Some(table) = catalog.table(index.table) else { continue };
-        let definition = crate::session::functions::index_definition(run, index.oid, false)?;
+        let definition = definitions::index_definition(session_of(run), &index, false)?;
         let schema = run.catalog.schema_name(index.schema);
         rows.push(row![schema, table.name.as_str(), index.name.as_str(), NULL, definition]);
     }
@@ -148,7 +150,7 @@ pub fn pg_views(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
     let catalog = Arc::clone(run.catalog.catalog());
     let mut rows = Vec::new();
     for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::View) {
-        let definition = crate::session::functions::view_definition(run, view.oid, false)?;
+        let definition = definitions::view_definition(session_of(run), view, false)?;
         let schema = run.catalog.schema_name(view.schema);
         rows.push(row![schema, view.name.as_str(), role_name(&catalog, view.owner), definition]);
     }
@@ -160,7 +162,7 @@ pub fn pg_matviews(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>
     let catalog = Arc::clone(run.catalog.catalog());
     let mut rows = Vec::new();
     for view in tables(&catalog).iter().filter(|table| table.kind == RelationKind::MaterializedView) {
-        let definition = crate::session::functions::view_definition(run, view.oid, false)?;
+        let definition = definitions::view_definition(session_of(run), view, false)?;
         rows.push(row![
             run.catalog.schema_name(view.schema),
             view.name.as_str(),

@@ -5,18 +5,8 @@ use std::borrow::Cow;
 use syntax::tree::{self, DefinitionElement, Statement};
 
 use super::{definition_tag, name};
-use crate::session::SessionState;
-
-/// The classes of `log_statement`: its words ask for a class and those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StatementClass {
-    /// Changes definitions.
-    Definition,
-    /// Changes rows.
-    Change,
-    /// All others.
-    Other,
-}
+use crate::state::SessionState;
+use crate::state::log::StatementClass;
 
 /// The class of a statement. PREPARE, EXECUTE and EXPLAIN ANALYZE are of the class of the statement in them. A statement with a
 /// definition's tag is a definition.

@@ -8,9 +8,9 @@ use plan::user_types::is_composite_type;
 use schema::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
 use syntax::tree::{ObjectKind, ObjectName};
 
-use super::ddl::{CHANGE_LOCK, Ddl, Found, no_column, no_role, system_refusal};
+use super::ddl::{Ddl, Found, no_column, no_role, system_refusal};
 use super::drop::{hold_function, hold_schema};
-use crate::session::UtilityOutput;
+use crate::state::{CHANGE_LOCK, UtilityOutput};
 
 /// COMMENT ON.
 pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>) -> Result<UtilityOutput> {

@@ -12,12 +12,13 @@ use schema::catalog::{Catalog, CustomDef, Object};
 use syntax::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
 use types::SqlType;
 
-use super::ddl::{DROP_LOCK, Ddl, Found, without_position};
+use super::ddl::{Ddl, Found, without_position};
 use super::dependencies::{Node, Renaming, describe, drop_dependents, views_reading};
 use super::reshape::{self, Reshaping, Stored, storing_column};
 use super::restate::{Readers, naming, with_rows};
 use super::stored_query::lower_known_fields;
 use super::{column, properties, user_type};
+use crate::state::DROP_LOCK;
 
 /// A composite type as it is now.
 struct Composite {

@@ -25,7 +25,8 @@ use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::stored_expression::{Place, for_each_of_table};
 use super::{constraint, index};
-use crate::session::UtilityOutput;
+use crate::state::UtilityOutput;
+use crate::system_tables::is_not_null;
 use planner::binder::has_whole_row;
 use planner::names;
 
@@ -263,7 +264,7 @@ impl Parts {
                     for column in &model.columns {
                         self.add_typed(ddl, &column.name, column.sql_type)?;
                         if let Some(added) = self.columns.last_mut() {
-                            added.def.not_null = crate::catalogs::is_not_null(model, &column.name);
+                            added.def.not_null = is_not_null(model, &column.name);
                         }
                     }
                 }

@@ -19,18 +19,13 @@ use syntax::tree::{self, Location, Name, QualifiedName, RoleName, Statement, Tab
 use types::{CatalogLookup, SqlType, Volatility};
 
 use super::dependencies::hold_named_in;
-use crate::session::SessionState;
-use crate::session::planning::Environment;
+use crate::state::planning::Environment;
+use crate::state::{CHANGE_LOCK, DROP_LOCK, SessionState, hold};
 use executor::client::{Client, Severity};
 use executor::{Locals, Run};
 use planner::binder::{BindContext, DefinitionUse, VariableNames, definition_expression, definition_type, named_type};
 use planner::deparse::{Deparser, Names, Qualify};
 use planner::{Inlining, volatility};
-
-/// The lock on an object whose description or privileges change.
-pub(super) const CHANGE_LOCK: LockMode = LockMode::ShareUpdateExclusive;
-/// The lock on an object that is dropped.
-pub(super) const DROP_LOCK: LockMode = LockMode::AccessExclusive;
 
 /// A statement that changes the catalog, under way.
 pub(super) struct Ddl<'a> {
@@ -689,29 +684,6 @@ impl<'a> Ddl<'a> {
         }
         Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
     }
-}
-
-/// Locks an object's description until the transaction ends. To change the description or the privileges takes
-/// [`CHANGE_LOCK`], and to drop the object takes [`DROP_LOCK`]. A relation's description is guarded by the relation's lock; this
-/// lock guards its privileges.
-///
-/// # Errors
-/// 55P03, 40P01, 57014.
-pub(super) fn hold(engine: &engine::Session, oid: Oid, mode: LockMode) -> Result<()> {
-    let class = match engine.catalog().object(oid) {
-        Some(Object::Function(_)) => class::FUNCTION,
-        Some(Object::Schema(_)) => class::SCHEMA,
-        Some(Object::Role(_)) => class::ROLE,
-        Some(Object::Custom(def)) if user_types::composite_fields(def).is_some() => {
-            engine.lock_relation(oid, mode, WaitPolicy::Block)?;
-            def.class
-        }
-        Some(Object::Custom(def)) => def.class,
-        Some(Object::Table(_) | Object::Index(_) | Object::Sequence(_)) => class::RELATION,
-        None => class::DATABASE,
-    };
-    engine.lock_object(class, oid, mode, WaitPolicy::Block)?;
-    Ok(())
 }
 
 /// The relation that a name stands for.

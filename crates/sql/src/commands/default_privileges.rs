@@ -7,7 +7,7 @@ use syntax::tree::{DefaultPrivileges, ObjectKind, RoleName};
 
 use super::ddl::Ddl;
 use super::grant;
-use crate::session::UtilityOutput;
+use crate::state::UtilityOutput;
 
 /// ALTER DEFAULT PRIVILEGES.
 pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &DefaultPrivileges) -> Result<UtilityOutput> {

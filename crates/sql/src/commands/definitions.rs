@@ -12,13 +12,13 @@ use syntax::tree::{Location, Name, QualifiedName, Query, QueryBody, TableReferen
 use types::reg_types::{function_is_found, quote_identifier};
 use types::{CatalogLookup, SqlType, collation};
 
-use crate::catalogs::builtin;
 use crate::commands::ddl::{bind_stored, bind_stored_value};
 use crate::commands::dependencies::relation;
 use crate::commands::stored_query::bound_closed;
 use crate::commands::user_type::{ValueOf, bound_check};
-use crate::session::SessionState;
-use crate::session::planning::Environment;
+use crate::operator_classes::operator_class_by_oid;
+use crate::state::SessionState;
+use crate::state::planning::Environment;
 use planner::binder::{DefinitionUse, Resolved, definition_type};
 use planner::deparse::{
     Bound, Catalogs, Deparser, NoNames, Qualify, QueryNames, TableNames, TableText, dotted, sort_suffix, written_type,
@@ -253,7 +253,7 @@ fn key_suffix(index: &IndexDef, place: usize) -> String {
     if let Some(collation) = properties.collation.and_then(collation::by_oid) {
         text.push_str(&format!(" COLLATE {}", quote_identifier(collation.name)));
     }
-    if let Some(class) = properties.operator_class.and_then(builtin::operator_class_by_oid) {
+    if let Some(class) = properties.operator_class.and_then(operator_class_by_oid) {
         text.push_str(&format!(" {}", class.name));
     }
     text

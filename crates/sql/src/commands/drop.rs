@@ -9,11 +9,11 @@ use schema::catalog::{
 };
 use syntax::tree::{Drop, ObjectKind, ObjectName};
 
-use super::ddl::{DROP_LOCK, Ddl, Found, system_refusal};
+use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::{Node, drop_all, signature};
 use super::rename::kind_words;
 use super::sequence;
-use crate::session::UtilityOutput;
+use crate::state::{DROP_LOCK, UtilityOutput};
 
 /// DROP.
 pub(super) fn drop(ddl: &mut Ddl<'_>, drop: &Drop) -> Result<UtilityOutput> {

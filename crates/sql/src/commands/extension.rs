@@ -3,7 +3,7 @@
 use base::{Error, Result, sqlstate};
 
 use super::ddl::Ddl;
-use crate::session::UtilityOutput;
+use crate::state::UtilityOutput;
 
 /// CREATE EXTENSION.
 ///

@@ -13,13 +13,14 @@ use syntax::tree::{
 };
 use types::{CallTypes, SqlType, TypeKind, Value, oids};
 
-use super::ddl::{CHANGE_LOCK, Ddl, without_position};
+use super::ddl::{Ddl, without_position};
 use super::dependencies::signature;
 use super::drop::{hold_function, input_types};
 use super::overloads::Callers;
 use super::variables;
-use crate::session::planning::Environment;
-use crate::session::{SessionState, UtilityOutput};
+use crate::state::callbacks::no_blocks;
+use crate::state::planning::Environment;
+use crate::state::{CHANGE_LOCK, Language, SessionState, UtilityOutput};
 use executor::{evaluate, run_pending_checks};
 use planner::binder::{DefinitionUse, Parameters, procedure_call};
 use planner::deparse::NoNames;
@@ -42,8 +43,8 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
         ..FunctionDef::new(ddl.allocate_oid(), schema, create.name.name.as_str(), ddl.owner())
     };
     apply_options(ddl, &mut function, &create.options, true)?;
-    if function.language == "sql" {
-        crate::sql_function::check_types(&function, &ddl.view())?;
+    if let Some(language) = language_of(ddl.state, &function) {
+        language.check_types(&function, &ddl.view())?;
     }
     let tag = if create.is_procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
     ddl.engine().lock_name(schema, &function.name)?;
@@ -365,22 +366,23 @@ fn check_body(ddl: &mut Ddl<'_>, function: &FunctionDef) -> Result<()> {
     state.settings.borrow_mut().push_level();
     let local = base::settings::Change::Local;
     let checked = settings
-        .try_for_each(|(name, value)| crate::session::settings::set(state, name, value, local, ddl.client))
+        .try_for_each(|(name, value)| crate::state::settings::set(state, name, value, local, ddl.client))
         .and_then(|()| if is_off() { Ok(()) } else { check_text(ddl, function) });
     state.roll_back_settings();
     checked
 }
 
 fn check_text(ddl: &Ddl<'_>, function: &FunctionDef) -> Result<()> {
-    match function.language.as_str() {
-        "plpgsql" => {
-            let warnings = crate::plpgsql::check(function, &ddl.view())?;
-            warnings.into_iter().for_each(|warning| ddl.state.warnings.add(warning));
-            Ok(())
-        }
-        _ => crate::sql_function::check(ddl.state, &ddl.view(), function)
-            .map_err(|error| pointing_into(ddl.text, &function.body, error)),
-    }
+    let Some(language) = language_of(ddl.state, function) else { return Ok(()) };
+    let warnings = language
+        .check_body(ddl.state, &ddl.view(), function)
+        .map_err(|error| pointing_into(ddl.text, &function.body, error))?;
+    warnings.into_iter().for_each(|warning| ddl.state.warnings.add(warning));
+    Ok(())
+}
+
+fn language_of(state: &SessionState, function: &FunctionDef) -> Option<&'static dyn Language> {
+    state.instance.callbacks.language(&function.language)
 }
 
 /// An error that points into a body, pointing into the statement that holds it instead, if that is plainly to be found there.
@@ -465,20 +467,17 @@ pub(super) fn alter(ddl: &Ddl<'_>, alter: &AlterFunction) -> Result<UtilityOutpu
 
 /// DO.
 pub(super) fn run_block(ddl: &mut Ddl<'_>, language: Option<&Name>, body: &str) -> Result<UtilityOutput> {
-    match language.map(|language| language.to_ascii_lowercase()).as_deref() {
-        None | Some("plpgsql") => {}
-        Some(known @ ("sql" | "c" | "internal")) => {
-            return Err(Error::unsupported(format!("language \"{known}\" does not support inline code execution")));
-        }
-        Some(other) => {
-            let message = format!("language \"{other}\" does not exist");
-            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
-        }
-    }
+    let name = language.map_or_else(|| "plpgsql".to_owned(), |language| language.to_ascii_lowercase());
+    let Some(language) = ddl.state.instance.callbacks.language(&name) else {
+        return Err(match name.as_str() {
+            "c" | "internal" => no_blocks(&name),
+            _ => Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist")),
+        });
+    };
     let (state, may_end_transaction) = (ddl.state, ddl.may_end_transaction);
     let result = as_statement(ddl, |ddl| {
         state.may_end_transaction.set(may_end_transaction);
-        ddl.with_run(|run| crate::plpgsql::run_anonymous(run, body))
+        ddl.with_run(|run| language.run_block(run, body))
     });
     state.may_end_transaction.set(false);
     result?;
@@ -568,7 +567,7 @@ pub(super) fn call(
             let values =
                 arguments.iter().map(|argument| evaluate(argument, &[], &mut inner)).collect::<Result<Vec<_>>>()?;
             state.may_end_transaction.set(may_end_transaction);
-            crate::plpgsql::call(&mut inner, &function, &call_types, &values)
+            inner.host.call(&mut inner, &function, &call_types, &values)
         })
     });
     state.may_end_transaction.set(false);

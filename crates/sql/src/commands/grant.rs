@@ -11,10 +11,10 @@ use syntax::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};
 use types::context::UserTypeKind;
 use types::{CatalogLookup, resolve_type_name};
 
-use super::ddl::{CHANGE_LOCK, Ddl, Found, system_refusal};
+use super::ddl::{Ddl, Found, system_refusal};
 use super::drop::find_function;
-use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
-use crate::session::UtilityOutput;
+use crate::state::{CHANGE_LOCK, UtilityOutput};
+use crate::system_tables::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use executor::client::Severity;
 
 /// GRANT and REVOKE.

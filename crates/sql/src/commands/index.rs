@@ -15,7 +15,7 @@ use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::{create_table, properties, validate};
-use crate::session::UtilityOutput;
+use crate::state::UtilityOutput;
 use executor::TableKeys;
 use planner::binder::{DefinitionUse, expression_columns, has_whole_row};
 use planner::deparse::TableNames;

@@ -11,8 +11,9 @@ use syntax::tree::{DefinitionValue, LockTable, Name, QualifiedName, Truncate, Va
 
 use super::ddl::{Ddl, system_refusal};
 use super::stored_query::StoredQuery;
-use crate::catalogs;
-use crate::session::{SessionState, SqlSession, UtilityOutput};
+use super::top_level::TopLevel;
+use crate::state::{SessionState, UtilityOutput};
+use crate::system_tables::{is_shared, is_view};
 use executor::client::{Client, Severity};
 use executor::{Captures, Firing, Run};
 
@@ -71,7 +72,7 @@ fn read_options(vacuum: &Vacuum) -> Result<ReadOptions> {
 }
 
 /// VACUUM and ANALYZE.
-pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
+pub fn vacuum(session: &mut dyn TopLevel, vacuum: &Vacuum, client: &mut dyn Client) -> Result<UtilityOutput> {
     let ReadOptions { options, analyze, verbose } = read_options(vacuum)?;
     if !analyze && vacuum.tables.iter().any(|(_, columns)| !columns.is_empty()) {
         return Err(Error::unsupported("ANALYZE option must be specified when a column list is provided"));
@@ -81,17 +82,13 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
     let tables = wanted_tables(session.state(), vacuum, what, client)?;
     let is_apart = tables.len() > 1 && !session.is_in_block();
     for table in tables {
-        // Locks of several tables at once would be in the way of others.
-        if is_apart {
+        // Locks of several tables at once would be in the way of others. Each table is vacuumed in transactions of its own.
+        if is_apart || vacuum.is_vacuum {
             session.leave_implicit(client)?;
         }
         if vacuum.is_vacuum {
-            // Each table is vacuumed in transactions of its own.
-            session.leave_implicit(client)?;
-            let vacuumed = session.outside_transaction(client, |state| {
-                let open = state.engine().open_table(table.oid)?;
-                state.engine_mut().vacuum(&open, options)
-            });
+            let vacuumed = vacuum_table(session.state(), &table, options);
+            session.enter_implicit()?;
             let summary = match vacuumed {
                 Err(error) if options.skip_locked && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE => {
                     tell_skipped(session.state(), "vacuum", &table, &error, client);
@@ -115,6 +112,11 @@ pub fn vacuum(session: &mut SqlSession, vacuum: &Vacuum, client: &mut dyn Client
         }
     }
     Ok(UtilityOutput::tag(if vacuum.is_vacuum { "VACUUM" } else { "ANALYZE" }))
+}
+
+fn vacuum_table(state: &SessionState, table: &TableDef, options: VacuumOptions) -> Result<VacuumSummary> {
+    let open = state.engine().open_table(table.oid)?;
+    state.engine_mut().vacuum(&open, options)
 }
 
 /// ANALYZE within a function.
@@ -191,7 +193,7 @@ fn tell_skipped(state: &SessionState, what: &str, table: &TableDef, error: &Erro
     state.notice(Severity::Warning, &Error::new(error.sqlstate(), message), client);
 }
 
-fn tell(session: &SqlSession, table: &TableDef, summary: VacuumSummary, client: &mut dyn Client) {
+fn tell(session: &dyn TopLevel, table: &TableDef, summary: VacuumSummary, client: &mut dyn Client) {
     let message = format!("finished vacuuming \"{}\"", table.name);
     let detail = format!(
         "pages: {} remain, {} truncated; tuples: {} removed, {} remain, {} are dead but not yet removable",
@@ -219,12 +221,12 @@ fn with_rows(
                 (refusal, live.map(|column| column.name.clone()).collect(), Some(table))
             }
             Some(_) => (Some(NO_TABLE), Vec::new(), None),
-            None => match catalogs::system_table_named(name.schema.as_deref(), &name.name) {
+            None => match state.catalog().system_table(name.schema.as_deref(), &name.name) {
                 Some(system) => {
                     let refusal = match state.is_superuser() {
-                        false if catalogs::is_shared(&system) => Some("only superuser can {} it"),
+                        false if is_shared(&system) => Some("only superuser can {} it"),
                         false => Some("only superuser or database owner can {} it"),
-                        true => catalogs::is_view(&system).then_some(NO_TABLE),
+                        true => is_view(&system).then_some(NO_TABLE),
                     };
                     (refusal, system.columns.iter().map(|column| column.name.to_string()).collect(), None)
                 }
@@ -304,7 +306,7 @@ pub fn truncate(state: &SessionState, truncate: &Truncate, client: &mut dyn Clie
     for table in &tables {
         let view = state.catalog();
         let text: Arc<str> = Arc::from("");
-        let triggers = crate::session::planning::Environment::new(state, &view)
+        let triggers = crate::state::planning::Environment::new(state, &view)
             .with_context(&text, |context| planner::binder::table_triggers(context, table))?;
         fired.extend(triggers);
     }
@@ -373,7 +375,7 @@ fn find_truncated(state: &SessionState, truncate: &Truncate, notices: &mut Vec<E
     let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.tables.len());
     for name in &truncate.tables {
         let table = super::find_table(state, name).map_err(|error| {
-            match catalogs::system_table_named(name.schema.as_deref(), &name.name) {
+            match state.catalog().system_table(name.schema.as_deref(), &name.name) {
                 Some(system) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => system_refusal(&system.name),
                 _ => error,
             }

@@ -17,7 +17,6 @@ mod drop;
 mod explain;
 mod extension;
 mod function;
-mod gathered;
 mod grant;
 mod index;
 mod maintenance;
@@ -43,16 +42,15 @@ mod stored_query;
 mod system;
 mod table_as;
 pub mod temporary;
+mod top_level;
 pub mod trigger;
 mod user_type;
 mod validate;
 mod variables;
 mod view;
 
-pub use class::{StatementClass, activity, class_of};
+pub use class::{activity, class_of};
 pub use copy::fuzz_copy;
-pub use cursor::{Cursor, Given};
-pub(crate) use explain::{AutoExplain, Watched};
 use std::sync::Arc;
 
 use ::schema::catalog::{ArgumentDef, FunctionDef, Relation, TableDef};
@@ -60,18 +58,19 @@ use base::{Error, Result, sqlstate};
 use syntax::tree::{self, QualifiedName, Statement};
 use types::{SqlType, Value};
 
-use crate::session::{Nested, Planned, SessionState, SqlSession, UtilityOutput};
+use crate::state::{Nested, Planned, SessionState, UtilityOutput};
 use executor::client::{Client, Severity};
 pub use parameters::parameter_types;
 use planner::binder::VariableNames;
-pub use result_shape::{ResultShape, session_columns};
+pub use result_shape::session_columns;
+pub use top_level::TopLevel;
 
 /// Runs a utility statement.
 ///
 /// # Errors
 /// Errors of the statement; 0A000 for statements that are not supported.
 pub fn run(
-    session: &mut SqlSession,
+    session: &mut dyn TopLevel,
     statement: &Statement,
     planned: &Arc<Planned>,
     text: &Arc<str>,
@@ -81,10 +80,10 @@ pub fn run(
     refuse_read_only(session.state(), statement)?;
     match statement {
         Statement::Set(set) => variables::set(session, set, client),
-        Statement::AlterSystem(set) => system::alter(session, set),
+        Statement::AlterSystem(set) => system::alter(session.state(), set),
         Statement::Show(name) => variables::show(session.state(), name),
         Statement::Discard(what) => variables::discard(session, *what),
-        Statement::Copy(copy) => copy::run(session, copy, text, client),
+        Statement::Copy(copy) => copy::run(session.state(), copy, text, client),
         Statement::Vacuum(vacuum) => maintenance::vacuum(session, vacuum, client),
         Statement::Checkpoint => maintenance::checkpoint(session.state()),
         Statement::Lock(_) if !session.is_in_block() => {
@@ -540,6 +539,6 @@ fn plan_inner(
 }
 
 /// Tells the client a notice of this code.
-fn notice(session: &SqlSession, severity: Severity, error: &Error, client: &mut dyn Client) {
+fn notice(session: &dyn TopLevel, severity: Severity, error: &Error, client: &mut dyn Client) {
     session.state().notice(severity, error, client);
 }

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use base::{Error, Oid, Result};
 use schema::catalog::{Catalog, FunctionDef};
 
-use super::ddl::{DROP_LOCK, Ddl};
+use super::ddl::Ddl;
 use super::dependencies::{Named, describe, mentioning, signature};
 use super::stored_expression::{Place, for_each_naming, for_each_wanted};
+use crate::state::DROP_LOCK;
 
 /// Stored expressions, each with the functions that it calls.
 #[derive(Default)]

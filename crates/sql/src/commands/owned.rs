@@ -6,10 +6,10 @@ use plan::privileges::{self, ColumnAcls, Subject};
 use schema::catalog::{BOOTSTRAP_ROLE, DATABASE_OID, Object};
 use syntax::tree::RoleName;
 
-use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl};
+use super::ddl::Ddl;
 use super::dependencies::{Node, drop_all};
 use super::{default_privileges, grant, ownership, rename};
-use crate::session::UtilityOutput;
+use crate::state::{CHANGE_LOCK, DROP_LOCK, UtilityOutput};
 
 /// REASSIGN OWNED BY ... TO ...
 pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -> Result<UtilityOutput> {

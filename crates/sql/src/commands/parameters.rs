@@ -6,8 +6,8 @@ use syntax::parser::character_position;
 use syntax::tree::{ExprKind, FunctionCall, Statement};
 use types::SqlType;
 
-use crate::session::SessionState;
-use crate::session::planning::Environment;
+use crate::state::SessionState;
+use crate::state::planning::Environment;
 use planner::binder::{self, Parameters, procedure_call};
 
 /// Returns the types of a statement's parameters; none for a statement that can't have parameters. `declared` has the types that are given.

@@ -7,14 +7,16 @@ use syntax::parser::character_position;
 use syntax::tree::{Execute, ParsedStatement, Prepare};
 use types::{SqlType, Value};
 
-use crate::session::planning::Environment;
-use crate::session::{Planned, Portal, Prepared, Progress, SessionState, SqlSession, UtilityOutput};
-use executor::client::{Client, Formats};
+use super::top_level::TopLevel;
+use crate::state::planning::Environment;
+use crate::state::prepared::prepared_named;
+use crate::state::{Planned, Prepared, SessionState, UtilityOutput};
+use executor::client::Client;
 use executor::{Locals, Run, evaluate};
 use planner::binder::{self, Parameters};
 
 /// PREPARE.
-pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
+pub fn prepare(session: &mut dyn TopLevel, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
     let state = session.state();
     if !prepare.statement.has_plan() {
         return Err(Error::new(
@@ -42,17 +44,6 @@ pub fn prepare(session: &mut SqlSession, prepare: &Prepare, text: &Arc<str>) -> 
     Ok(UtilityOutput::tag("PREPARE"))
 }
 
-/// The prepared statement of this name.
-///
-/// # Errors
-/// 26000 if there is none.
-pub(super) fn prepared(state: &SessionState, name: &str) -> Result<Arc<Prepared>> {
-    state.prepared.borrow().get(name).cloned().ok_or_else(|| {
-        let message = format!("prepared statement \"{name}\" does not exist");
-        Error::new(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
-    })
-}
-
 /// The plan that EXECUTE runs, and the values of its parameters.
 ///
 /// # Errors
@@ -63,7 +54,7 @@ pub(super) fn plan_of_execute(
     execute: &Execute,
     client: &mut dyn Client,
 ) -> Result<(Arc<Planned>, Vec<Value>)> {
-    let prepared = prepared(state, &execute.name)?;
+    let prepared = prepared_named(state, &execute.name)?;
     let planned = prepared.plan(state)?;
     let values = parameter_values(state, text, execute, &planned.statement.parameters, client)?;
     let planned = prepared.plan_for(state, planned, &values)?;
@@ -122,31 +113,20 @@ fn parameter_values(
 
 /// EXECUTE.
 pub fn execute(
-    session: &mut SqlSession,
+    session: &mut dyn TopLevel,
     execute: &Execute,
     text: &str,
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
-    let prepared = prepared(session.state(), &execute.name)?;
+    let prepared = prepared_named(session.state(), &execute.name)?;
     let (planned, parameters) = plan_of_execute(session.state(), text, execute, client)?;
     let gives_rows = planned.gives_rows();
-    let mut portal = Portal {
-        planned: Some(planned),
-        text: Arc::clone(&prepared.text),
-        parameters,
-        formats: Formats::default(),
-        progress: Progress::Ready,
-        prepared: Some(prepared),
-        tree: None,
-        depth: session.savepoint_depth(),
-        listed: None,
-    };
-    let (rows, tag) = session.gather_rest(&mut portal, client)?;
+    let (rows, tag) = session.run_prepared(prepared, planned, parameters, client)?;
     Ok(UtilityOutput { tag, rows: gives_rows.then_some(rows) })
 }
 
 /// DEALLOCATE.
-pub fn deallocate(session: &mut SqlSession, name: Option<&str>) -> Result<UtilityOutput> {
+pub fn deallocate(session: &mut dyn TopLevel, name: Option<&str>) -> Result<UtilityOutput> {
     let state = session.state();
     match name {
         None => {
@@ -154,7 +134,7 @@ pub fn deallocate(session: &mut SqlSession, name: Option<&str>) -> Result<Utilit
             Ok(UtilityOutput::tag("DEALLOCATE ALL"))
         }
         Some(name) => {
-            prepared(state, name)?;
+            prepared_named(state, name)?;
             state.prepared.borrow_mut().remove(name);
             Ok(UtilityOutput::tag("DEALLOCATE"))
         }

@@ -10,7 +10,7 @@ use types::{SqlType, builtin_type, collation};
 
 use super::alter_table::place_of;
 use super::ddl::Ddl;
-use crate::catalogs::builtin::{self, OperatorClass};
+use crate::operator_classes::{OperatorClass, operator_class, operator_class_by_oid, operator_class_named};
 use executor::client::Severity;
 use planner::binder::expression_columns;
 
@@ -285,7 +285,7 @@ pub(super) fn of_key(
     }
     if let Some(name) = &element.operator_class {
         let class = required_class(ddl, name, sql_type)?;
-        let default = builtin::operator_class(&ddl.view(), sql_type.oid);
+        let default = operator_class(&ddl.view(), sql_type.oid);
         properties.operator_class = (class != default).then_some(class);
     }
     Ok(properties)
@@ -321,7 +321,7 @@ fn required_class(ddl: &Ddl<'_>, name: &QualifiedName, sql_type: SqlType) -> Res
         ddl.view().schema_named(schema)?;
     }
     let in_catalog = name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
-    let Some(class) = builtin::operator_class_named(&name.name).filter(|_| in_catalog) else {
+    let Some(class) = operator_class_named(&name.name).filter(|_| in_catalog) else {
         let message = format!("operator class \"{name}\" does not exist for access method \"btree\"");
         return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
     };
@@ -336,8 +336,8 @@ fn required_class(ddl: &Ddl<'_>, name: &QualifiedName, sql_type: SqlType) -> Res
 /// Whether values of the type are values of the class's type as they are.
 fn takes(ddl: &Ddl<'_>, class: &OperatorClass, sql_type: SqlType) -> bool {
     let view = ddl.view();
-    let default = builtin::operator_class(&view, sql_type.oid);
-    builtin::operator_class_by_oid(default).is_some_and(|default| default.type_oid == class.type_oid)
+    let default = operator_class(&view, sql_type.oid);
+    operator_class_by_oid(default).is_some_and(|default| default.type_oid == class.type_oid)
 }
 
 /// The properties of a column that ALTER COLUMN TYPE keeps.

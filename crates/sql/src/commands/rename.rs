@@ -11,9 +11,7 @@ use schema::catalog::{
 };
 use syntax::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
 
-use super::ddl::{
-    CHANGE_LOCK, DROP_LOCK, Ddl, Found, name_is_taken, no_role, role_is_taken, schema_is_taken, system_refusal,
-};
+use super::ddl::{Ddl, Found, name_is_taken, no_role, role_is_taken, schema_is_taken, system_refusal};
 use super::dependencies::Renaming;
 use super::drop::{hold_function, hold_schema, input_types};
 use super::index::is_system_column;
@@ -21,7 +19,7 @@ use super::overloads::Callers;
 use super::restate::{naming, naming_column};
 use super::role::hold_role;
 use super::{composite, constraint};
-use crate::session::UtilityOutput;
+use crate::state::{CHANGE_LOCK, DROP_LOCK, UtilityOutput};
 
 /// ALTER ... RENAME.
 pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput> {

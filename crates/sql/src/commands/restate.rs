@@ -10,13 +10,14 @@ use plan::{Expr, ExprKind, bound};
 use schema::catalog::{ConstraintKind, CustomDef, FunctionDef, IndexDef, Object, TableDef, class};
 use types::SqlType;
 
-use super::ddl::{CHANGE_LOCK, Ddl};
+use super::ddl::Ddl;
 use super::dependencies::{Node, Renaming, describe};
 use super::reshape::{Reshaping, Stored};
 use super::stored_expression::{Place, for_each_naming, for_each_of_table, for_each_wanted};
 use super::stored_query::{StoredQueries, StoredQuery, stored_queries};
 use super::trigger::BothRows;
 use super::user_type::ValueOf;
+use crate::state::CHANGE_LOCK;
 use planner::deparse::{Deparser, NoNames, Qualify, TableNames};
 
 /// Bound expressions and queries whose texts will be written again.

@@ -3,26 +3,11 @@
 use std::sync::Arc;
 
 use base::Result;
-use plan::OutputColumn;
 use syntax::tree::Statement;
 use types::SqlType;
 
-use super::prepared::prepared;
-use crate::session::{Planned, SessionState};
-
-/// The shape of a statement's result.
-pub struct ResultShape {
-    /// Its columns.
-    pub columns: Vec<OutputColumn>,
-    /// It gives rows, though they may have no columns.
-    pub gives_rows: bool,
-}
-
-impl ResultShape {
-    fn of(planned: &Planned) -> ResultShape {
-        ResultShape { columns: planned.statement.columns.clone(), gives_rows: planned.gives_rows() }
-    }
-}
+use crate::state::prepared::prepared_named;
+use crate::state::{ResultShape, SessionState};
 
 /// The columns of the utility statements whose columns depend on the session: EXECUTE, FETCH and CALL.
 ///
@@ -37,7 +22,7 @@ pub fn session_columns(
     match statement {
         Statement::Execute(execute) => {
             // A missing statement is reported at execution, not here.
-            let Ok(prepared) = prepared(state, &execute.name) else { return Ok(None) };
+            let Ok(prepared) = prepared_named(state, &execute.name) else { return Ok(None) };
             Ok(Some(ResultShape::of(&*prepared.plan(state)?)))
         }
         Statement::Fetch(fetch) if !fetch.is_move => {

@@ -10,11 +10,11 @@ use schema::catalog::{Catalog, DATABASE_OWNER_ROLE, RoleDef};
 use syntax::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
 use types::datetime;
 
-use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, no_role};
+use super::ddl::{Ddl, no_role};
 use super::dependencies::{Node, describe};
-use crate::catalogs::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
-use crate::session::UtilityOutput;
-use crate::session::planning::Environment;
+use crate::state::planning::Environment;
+use crate::state::{CHANGE_LOCK, DROP_LOCK, UtilityOutput};
+use crate::system_tables::{SEQUENCE_COLUMNS, SYSTEM_COLUMNS};
 use crate::{password, session_defaults};
 use executor::client::Severity;
 

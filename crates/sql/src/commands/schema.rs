@@ -5,7 +5,7 @@ use schema::catalog::SchemaDef;
 use syntax::tree::{CreateSchema, Name, QualifiedName, RoleName, Statement};
 
 use super::ddl::{Ddl, schema_is_taken};
-use crate::session::UtilityOutput;
+use crate::state::UtilityOutput;
 
 /// CREATE SCHEMA, with the statements in it.
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<UtilityOutput> {
@@ -35,11 +35,11 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
     }
     // The elements of CREATE SCHEMA look names up in the new schema first.
     let state = ddl.state;
-    let path = crate::session::settings::show(state, "search_path")?;
+    let path = crate::state::settings::show(state, "search_path")?;
     let path = format!("{}, {path}", types::reg_types::quote_identifier(&name));
     state.settings.borrow_mut().push_level();
     let local = base::settings::Change::Local;
-    let made = crate::session::settings::set(state, "search_path", &path, local, ddl.client)
+    let made = crate::state::settings::set(state, "search_path", &path, local, ddl.client)
         // They belong to the schema's owner.
         .and_then(|()| state.acting_as(owner, || create_elements(ddl, create, &name)));
     state.settings.borrow_mut().roll_back_level();

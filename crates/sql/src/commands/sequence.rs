@@ -9,7 +9,7 @@ use syntax::tree::{
 use types::oids;
 
 use super::ddl::{Ddl, Found, no_column};
-use crate::session::UtilityOutput;
+use crate::state::UtilityOutput;
 use planner::names;
 
 /// The options of a sequence that its descriptor does not hold.

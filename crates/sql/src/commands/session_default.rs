@@ -7,8 +7,8 @@ use syntax::tree::{Name, RoleName, VariableSet};
 
 use super::ddl::Ddl;
 use super::{role, variables};
-use crate::session::UtilityOutput;
 use crate::session_defaults::{Keeping, SessionsOf};
+use crate::state::UtilityOutput;
 
 /// ALTER ROLE ... SET; no role is ALL.
 pub(super) fn alter_role(

@@ -16,10 +16,11 @@ use syntax::parser::{if_readable, parse_stored_query};
 use syntax::tree::{Location, Name, QualifiedName, Query, Statement, TableReference, TypeName};
 use types::SqlType;
 
-use super::ddl::{CHANGE_LOCK, Ddl, Found};
+use super::ddl::{Ddl, Found};
 use super::dependencies::{Named, Renaming};
 use super::reshape::{Reshaping, Stored};
-use crate::session::planning::Environment;
+use crate::state::CHANGE_LOCK;
+use crate::state::planning::Environment;
 use planner::binder::{self, Parameters, Resolved};
 use planner::deparse::{
     Catalogs, Deparser, KnownLiteral, NoNames, Qualify, QueryNames, TableText, dotted, query_text, visit_names,
@@ -90,7 +91,7 @@ impl StoredQuery {
         let catalog = ddl.catalog();
         let mut columns: Vec<(Oid, u32)> = Vec::new();
         for oid in self.relations.values().chain(&self.resolved.row_types) {
-            let count = match (catalog.table(*oid), crate::catalogs::system_table(*oid)) {
+            let count = match (catalog.table(*oid), ddl.view().system().table(*oid)) {
                 (Some(table), _) => table.columns.len(),
                 (None, Some(table)) => table.columns.len(),
                 (None, None) => match types::composite_shape(&self.catalog, *oid) {
@@ -201,7 +202,7 @@ struct NamesNow<'s, 'd, 'a> {
 
 impl NamesNow<'_, '_, '_> {
     fn place_of(&self, oid: Oid) -> Option<(Oid, Name)> {
-        if let Some(table) = crate::catalogs::system_table(oid) {
+        if let Some(table) = self.ddl.view().system().table(oid) {
             return Some((table.schema, table.name.clone()));
         }
         let catalog = self.ddl.catalog();

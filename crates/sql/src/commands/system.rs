@@ -5,11 +5,10 @@ use base::{Error, Result, sqlstate};
 use syntax::tree::{SetAction, VariableSet};
 
 use super::variables::value_text;
-use crate::session::{KeptSetting, SqlSession, UtilityOutput};
+use crate::state::{KeptSetting, SessionState, UtilityOutput};
 
 /// ALTER SYSTEM.
-pub fn alter(session: &mut SqlSession, set: &VariableSet) -> Result<UtilityOutput> {
-    let state = session.state();
+pub fn alter(state: &SessionState, set: &VariableSet) -> Result<UtilityOutput> {
     let permission_denied = |what: &str| {
         let message = format!("permission denied to {what}");
         Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))

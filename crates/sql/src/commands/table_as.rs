@@ -16,8 +16,8 @@ use super::ddl::{Ddl, Found};
 use super::rewrite::{Sink, without_indexes};
 use super::stored_query::lock_relations_of;
 use super::{prepared, view};
-use crate::session::planning::Environment;
-use crate::session::{Nested, Planned, RelationLocks, UtilityOutput};
+use crate::state::planning::Environment;
+use crate::state::{Nested, Planned, RelationLocks, UtilityOutput};
 use planner::binder::{self, Parameters};
 
 /// CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW.

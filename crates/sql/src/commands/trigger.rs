@@ -20,8 +20,8 @@ use types::{SqlType, oids};
 use super::ddl::{Ddl, Found, no_column, system_refusal};
 use super::dependencies::relation;
 use crate::commands::definitions::as_read_now;
-use crate::session::planning::Environment;
-use crate::session::{SessionState, UtilityOutput};
+use crate::state::planning::Environment;
+use crate::state::{SessionState, UtilityOutput};
 use planner::binder::{is_whole_row, trigger_condition};
 use planner::deparse::{Deparser, Names, Qualify};
 

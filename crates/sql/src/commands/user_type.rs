@@ -15,12 +15,12 @@ use syntax::tree::{
 };
 use types::{CatalogLookup, Category, SqlType, Value, builtin_type_named};
 
-use super::ddl::{CHANGE_LOCK, DROP_LOCK, Ddl, name_is_taken, without_position};
+use super::ddl::{Ddl, name_is_taken, without_position};
 use super::dependencies::{Renaming, WantedUses, uses_of_expressions};
 use super::properties;
 use super::reshape::storing_column;
 use super::restate::naming;
-use crate::session::UtilityOutput;
+use crate::state::{CHANGE_LOCK, DROP_LOCK, UtilityOutput};
 use executor::evaluate;
 use planner::binder::DefinitionUse;
 use planner::deparse::{Names, NoNames};

@@ -5,11 +5,12 @@ use base::{Error, Oid, Result, sqlstate};
 use syntax::tree::{Discard, QualifiedName, SetAction, SettingValue, TransactionModes, VariableSet};
 use types::Value;
 
-use crate::session::{SessionState, SqlSession, UtilityOutput, set_modes, settings as session_settings};
+use super::top_level::TopLevel;
+use crate::state::{SessionState, UtilityOutput, set_modes, settings as session_settings, temporary};
 use executor::client::{Client, Severity};
 
 /// SET and RESET.
-pub fn set(session: &mut SqlSession, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
+pub fn set(session: &mut dyn TopLevel, set: &VariableSet, client: &mut dyn Client) -> Result<UtilityOutput> {
     if set.is_local && !session.is_in_block() {
         let warning =
             Error::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
@@ -191,7 +192,7 @@ pub fn show(state: &SessionState, name: &str) -> Result<UtilityOutput> {
 }
 
 /// DISCARD.
-pub fn discard(session: &mut SqlSession, what: Discard) -> Result<UtilityOutput> {
+pub fn discard(session: &mut dyn TopLevel, what: Discard) -> Result<UtilityOutput> {
     let tag = match what {
         Discard::All => "DISCARD ALL",
         Discard::Plans => "DISCARD PLANS",
@@ -200,27 +201,28 @@ pub fn discard(session: &mut SqlSession, what: Discard) -> Result<UtilityOutput>
     };
     match what {
         Discard::All => {
-            session.close_all_portals();
+            session.close_portals();
+            session.state().drop_cursors();
             session_settings::reset(session.state(), "session_authorization", Change::Session)?;
             reset_all(session.state());
             let state = session.state();
             state.prepared.borrow_mut().clear();
-            state.instance.channels.unlisten(session.pid(), None);
+            state.instance.channels.unlisten(state.info.pid, None);
             state.engine().advisory_unlock_all();
             state.engine().forget_sequences();
             state.plans.borrow_mut().clear();
-            super::temporary::discard(state)?;
+            temporary::discard(state)?;
         }
         Discard::Plans => session.state().plans.borrow_mut().clear(),
         Discard::Sequences => session.state().engine().forget_sequences(),
-        Discard::Temporary => super::temporary::discard(session.state())?,
+        Discard::Temporary => temporary::discard(session.state())?,
     }
     Ok(UtilityOutput::tag(tag))
 }
 
 /// SET CONSTRAINTS.
 pub fn set_constraints(
-    session: &mut SqlSession,
+    session: &mut dyn TopLevel,
     constraints: &[QualifiedName],
     deferred: bool,
     client: &mut dyn Client,

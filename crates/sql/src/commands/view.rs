@@ -20,8 +20,8 @@ use super::reshape::{Reshaping, Stored};
 use super::restate::with_rows;
 use super::stored_query::{StoredQuery, check_text};
 use super::{column, temporary};
-use crate::session::UtilityOutput;
-use crate::session::planning::Environment;
+use crate::state::UtilityOutput;
+use crate::state::planning::Environment;
 use planner::binder::{self, Parameters};
 
 /// CREATE VIEW.

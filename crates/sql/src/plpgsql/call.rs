@@ -8,7 +8,7 @@ use types::{CallTypes, SqlType, Value, oids};
 use super::expression::{as_call, bind_call, within};
 use super::frame::Frame;
 use super::tree::{Expression, find_label, find_variable};
-use crate::session::session_of;
+use crate::state::session_of;
 use executor::{Due, Locals, Run, evaluate, run_pending_checks};
 
 /// Runs a CALL.

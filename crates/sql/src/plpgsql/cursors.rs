@@ -14,9 +14,8 @@ use super::expression::{evaluate, open_statement, told_from};
 use super::frame::Frame;
 use super::interpret::{Flow, after_round, columns_of, dynamic, run_statements, set_found};
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
-use crate::commands::{Cursor, Given};
-use crate::session::Opening;
-use crate::session::session_of;
+use crate::state::session_of;
+use crate::state::{Cursor, Given, Opening};
 use executor::client::Formats;
 use executor::{Run, StoreReader, cast_for_assignment};
 

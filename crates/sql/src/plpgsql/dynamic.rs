@@ -13,9 +13,8 @@ use super::expression::{
 };
 use super::frame::Frame;
 use super::interpret::gather_rows;
-use crate::commands::Cursor;
-use crate::session::session_of;
-use crate::session::{Nested, Planned, RelationLocks, SessionState};
+use crate::state::{Cursor, session_of};
+use crate::state::{Nested, Planned, RelationLocks, SessionState};
 use executor::{Due, OnRow, Run};
 use planner::binder::Parameters;
 

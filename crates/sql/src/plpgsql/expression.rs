@@ -17,10 +17,9 @@ use types::{CatalogLookup, SqlType, Value};
 use super::frame::Frame;
 use super::interpret::gather_rows;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
-use crate::commands::Cursor;
-use crate::session::planning::Environment;
-use crate::session::session_of;
-use crate::session::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
+use crate::state::planning::Environment;
+use crate::state::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
+use crate::state::{Cursor, session_of};
 use executor::{CallPlace, Due, Locals, OnRow, Run, StoreReader};
 use planner::binder::{Parameters, VariableConflict, VariableNames};
 

@@ -16,8 +16,8 @@ use super::expression::{evaluate, is_constant, is_query, keep_label, kept_label,
 use super::frame::Frame;
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Block, Expression, RowSource, Statement, StatementKind, VariableKind};
-use crate::session::Planned;
-use crate::session::session_of;
+use crate::state::Planned;
+use crate::state::session_of;
 use executor::{OnRow, RowStore, Run, cast_for_assignment, place_line, sort_memory_bytes};
 
 /// How the function goes on after a statement.

@@ -22,23 +22,53 @@ mod types_of;
 
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 use frame::Frame;
 use interpret::{Flow, leaving, outputs, run_block};
 use plan::CatalogView;
+use rustc_hash::FxHashMap;
 use schema::catalog::FunctionDef;
 use tree::{Function, VariableKind};
 use types::{CallTypes, EvalContext, ReadyRows, SqlType, Value, ValueStream, oids};
 
-use crate::session::SessionState;
-use crate::session::session_of;
+use crate::state::ready_functions::Kept;
+use crate::state::{Language, SessionState, session_of};
 use executor::client::Severity;
 use executor::{RowStore, Run, StoreReader, cast_for_assignment};
 use planner::routine::concrete;
 pub use trigger::call_trigger;
 
+/// The language `plpgsql`.
+pub(crate) struct PlPgSql;
+
+impl Language for PlPgSql {
+    fn name(&self) -> &'static str {
+        "plpgsql"
+    }
+
+    fn check_types(&self, _: &FunctionDef, _: &CatalogView) -> Result<()> {
+        Ok(())
+    }
+
+    fn check_body(&self, _: &SessionState, view: &CatalogView, function: &FunctionDef) -> Result<Vec<Error>> {
+        check(function, view)
+    }
+
+    fn run_block(&self, run: &mut Run<'_, '_>, body: &str) -> Result<()> {
+        run_anonymous(run, body)
+    }
+}
+
+/// The functions that a session has compiled.
+#[derive(Default)]
+struct CompiledFunctions(FxHashMap<Oid, Arc<Compiled>>);
+
+impl Kept for CompiledFunctions {
+    const PLACE: usize = 1;
+}
+
 /// A function a session has compiled, with the definition it was compiled from.
-pub struct Compiled {
+struct Compiled {
     definition: Arc<FunctionDef>,
     function: Function,
     /// The catalog that it was compiled under, if it has variables or a result of a row type: the type's columns may change.
@@ -167,7 +197,7 @@ fn with_settings<T>(
     state.settings.borrow_mut().push_level();
     let (catalog, format) = (run.catalog.clone(), Arc::clone(&run.format));
     let set = |(name, value): &(String, String)| {
-        crate::session::settings::set(state, name, value, base::settings::Change::Local, &mut *run.client)
+        crate::state::settings::set(state, name, value, base::settings::Change::Local, &mut *run.client)
     };
     let result = function.settings.iter().try_for_each(set).and_then(|()| {
         (run.catalog, run.format) = (state.catalog(), state.format());
@@ -182,7 +212,7 @@ fn with_settings<T>(
     // It has changed the role, too.
     let role = own.clone().any(|name| name == "session_authorization").then_some("role");
     state.settings.borrow_mut().end_function_level(own.chain(role));
-    crate::session::settings::note_application_name(state);
+    crate::state::settings::note_application_name(state);
     (run.catalog, run.format) = (state.catalog(), state.format());
     result
 }
@@ -191,7 +221,7 @@ fn with_settings<T>(
 ///
 /// # Errors
 /// Errors of the body.
-pub fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
+fn run_anonymous(run: &mut Run<'_, '_>, body: &str) -> Result<()> {
     let function = compile::compile_block(body, &run.catalog).map_err(|error| compiling(error, "inline_code_block"))?;
     for warning in &function.warnings {
         session_of(run).notice(Severity::Warning, warning, &mut *run.client);
@@ -213,7 +243,7 @@ fn compiling(error: Error, name: &str) -> Error {
 ///
 /// # Errors
 /// 42601 and its kin.
-pub fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<Vec<Error>> {
+fn check(function: &FunctionDef, catalog: &CatalogView) -> Result<Vec<Error>> {
     let is_trigger = function.returns == oids::TRIGGER;
     if is_trigger && function.arguments.iter().any(|argument| argument.mode.is_input()) {
         let message = "trigger functions cannot have declared arguments";
@@ -232,7 +262,7 @@ fn compiled(run: &Run<'_, '_>, function: &Arc<FunctionDef>, types: &CallTypes) -
         return Err(error.context(format!("compilation of PL/pgSQL function \"{}\" near line 1", function.name)));
     }
     let Some(definition) = concrete(function, types, &run.catalog) else { return compiled_as(run, function, false) };
-    if let Some(known) = session_of(run).functions.borrow().get(&function.oid)
+    if let Some(known) = session_of(run).ready_functions.of::<CompiledFunctions>().borrow().0.get(&function.oid)
         && known.is_good(&definition, session_of(run))
     {
         return Ok(Arc::clone(known));
@@ -247,7 +277,8 @@ fn compiled_trigger(run: &Run<'_, '_>, function: &Arc<FunctionDef>) -> Result<Ar
 
 fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool) -> Result<Arc<Compiled>> {
     let state: &SessionState = session_of(run);
-    if let Some(compiled) = state.functions.borrow().get(&function.oid)
+    let kept = state.ready_functions.of::<CompiledFunctions>();
+    if let Some(compiled) = kept.borrow().0.get(&function.oid)
         && compiled.is_good(function, state)
     {
         return Ok(Arc::clone(compiled));
@@ -260,7 +291,7 @@ fn compiled_as(run: &Run<'_, '_>, function: &Arc<FunctionDef>, is_trigger: bool)
         function: compiled,
         catalog_version: has_rows.then_some(version),
     });
-    state.functions.borrow_mut().insert(function.oid, Arc::clone(&made));
+    kept.borrow_mut().0.insert(function.oid, Arc::clone(&made));
     Ok(made)
 }
 

@@ -10,7 +10,7 @@ use base::{Error, Result, sqlstate};
 use super::expression::told_from;
 use super::frame::Frame;
 use super::tree::StatementKind;
-use crate::session::session_of;
+use crate::state::session_of;
 use executor::Run;
 
 /// Ends the transaction and begins another.

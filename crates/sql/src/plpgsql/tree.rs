@@ -9,7 +9,7 @@ use sync::Mutex;
 use syntax::tree::Name;
 use types::{RecordShape, SqlType, Value};
 
-use crate::session::Planned;
+use crate::state::Planned;
 use planner::binder::VariableConflict;
 
 /// A compiled function body.

@@ -8,7 +8,9 @@ use types::{SqlType, Value};
 
 use super::portal::Ended;
 use super::query_string::ParsedText;
-use super::{Block, Planned, Portal, Prepared, Progress, SqlSession, input_plain, planning, prepared};
+use super::{Block, Portal, Progress, SqlSession};
+use crate::commands::TopLevel;
+use crate::state::{Planned, Prepared, input_plain, planning, prepared};
 use executor::client::{Client, Formats};
 
 /// The client's values for the parameters of a statement.
@@ -157,7 +159,7 @@ impl SqlSession {
             listed: Some(listed),
             prepared: Some(prepared),
             tree: None,
-            depth: self.savepoint_depth(),
+            depth: self.savepoints.len(),
         };
         if portal.is_empty() {
             self.close_unnamed_portal();

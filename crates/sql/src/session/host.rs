@@ -1,6 +1,5 @@
 //! The session as the host of its executions.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use base::{Error, Oid, Result};
@@ -8,18 +7,10 @@ use plan::{Statement, VirtualTable};
 use schema::catalog::{FunctionDef, IndexDef, TableDef};
 use types::{CallTypes, RecordValue, SqlType, Value, ValueStream};
 
-use super::execute::Nested;
-use super::state::SessionState;
-use crate::{catalogs, plpgsql};
+use crate::state::{Nested, SessionState};
+use crate::{catalogs, functions, plpgsql};
 use executor::client::{Client, Severity};
 use executor::{CursorPlace, ExecutionState, Host, Locals, OnRow, Run, TriggerCall, evaluate};
-
-/// The session that an execution belongs to.
-#[inline]
-pub fn session_of<'a>(run: &Run<'a, '_>) -> &'a SessionState {
-    let host: &'a dyn Any = run.host;
-    host.downcast_ref().expect("executions have sessions as their hosts")
-}
 
 impl Host for SessionState {
     fn execution(&self) -> &ExecutionState {
@@ -56,11 +47,11 @@ impl Host for SessionState {
     }
 
     fn session_function(&self, run: &mut Run<'_, '_>, function: Oid, arguments: &[Value]) -> Result<Value> {
-        super::functions::call(run, function, arguments)
+        functions::call(run, function, arguments)
     }
 
     fn session_set_function(&self, run: &mut Run<'_, '_>, function: Oid, arguments: &[Value]) -> Result<Vec<Value>> {
-        super::functions::call_set(run, function, arguments)
+        functions::call_set(run, function, arguments)
     }
 
     fn catalog_rows(

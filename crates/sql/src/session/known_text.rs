@@ -7,11 +7,10 @@ use plan::StatementKind;
 use syntax::parser::{Constant, if_readable};
 use types::{SqlType, Value, oids};
 
-use super::execute::refuse_read_only;
-use super::plan_cache::{Key, Planned};
 use super::portal::Portal;
-use super::relation_locks::RelationLocks;
-use super::{Block, SqlSession, prepared};
+use super::{Block, SqlSession};
+use crate::state::plan_cache::{Key, Planned};
+use crate::state::{RelationLocks, prepared, refuse_read_only};
 use executor::client::Client;
 
 impl SqlSession {
@@ -74,7 +73,7 @@ impl SqlSession {
             Err(_) => return error,
         };
         let (Some(tree), true) = (statements.pop(), statements.is_empty()) else { return error };
-        let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
+        let environment = crate::state::planning::Environment::new(&self.state, &self.state.catalog());
         let planned = environment.plan(text, &tree.statement, planner::binder::Parameters::declared(&[]));
         self.state.warnings.forget();
         match planned {
@@ -92,10 +91,10 @@ impl SqlSession {
         for (constant, sql_type) in constants.into_iter().zip(types) {
             values.push(match &constant.value {
                 _ if constant.sql_type.oid != oids::UNKNOWN => constant.value,
-                Value::Text(text) => match super::input_plain(text, *sql_type) {
+                Value::Text(text) => match crate::state::input_plain(text, *sql_type) {
                     Some(value) => value,
                     None => {
-                        let environment = super::planning::Environment::new(&self.state, &self.state.catalog());
+                        let environment = crate::state::planning::Environment::new(&self.state, &self.state.catalog());
                         let read = types::input(&mut environment.eval_context(), text, *sql_type);
                         let Some(value) = if_readable(read)? else { return Ok(None) };
                         value

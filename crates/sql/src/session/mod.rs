@@ -1,37 +1,21 @@
 //! Sessions: statements from text to tag, for the protocol and for programs.
 //!
-//! [`Instance`] is what all sessions of a database share; [`SqlSession`] is one of them. Its methods are the
-//! protocol's verbs; what they have to say goes to a [`Client`], each piece behind the commit it depends on.
+//! [`SqlSession`] is a client's session. Its methods are the protocol's verbs. Their answers go to a [`Client`], each behind the commit that
+//! it depends on. The parts that functions and commands use as well are in [`state`](crate::state).
 
-mod by_text;
-mod counted;
+mod connect;
 mod entry;
 mod execute;
 mod extended;
-pub mod functions;
 mod host;
 mod idle;
-mod instance;
 mod known_text;
-mod notify;
-mod open_cursors;
-mod parse_cache;
-mod plain_input;
-mod plan_cache;
-pub mod planning;
 mod portal;
-mod prepared;
 mod query_string;
-mod relation_locks;
 mod report;
-pub mod settings;
-mod state;
-mod tcp;
+mod top_level;
 mod transaction;
-mod transaction_end;
 mod twophase;
-mod waits;
-mod warnings;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -42,29 +26,13 @@ use engine::DelayPolicy;
 use rustc_hash::FxHashMap;
 use sync::{Armed, Interrupt, Timer};
 
-pub(crate) use execute::refuse_read_only;
-pub use execute::{Nested, UtilityOutput};
 pub use extended::BindInput;
-pub(crate) use host::session_of;
-pub use instance::{Activity, ConnectRequest, Instance, KeptSetting, SessionInfo, SettingKeeper};
-pub use notify::{Channels, Notification};
-pub use open_cursors::{OpenCursor, Opening};
-pub use plain_input::input_plain;
-pub use plan_cache::Planned;
-pub(crate) use portal::ListedPortal;
-pub(crate) use portal::cannot_run;
-pub use portal::{Execution, Portal, Progress, Running, query_plan};
-pub use prepared::Prepared;
-pub(crate) use prepared::{CUSTOM_PLANS_FIRST, PlanCacheMode};
-pub(crate) use relation_locks::RelationLocks;
+pub use portal::{Portal, Progress};
 use syntax::parser;
 use syntax::tree::{self, ParsedStatement};
 
+use crate::state::{Activity, Prepared, SessionState, TcpTimes, instance, plan_cache, settings, temporary};
 use executor::client::Client;
-pub use state::SessionState;
-pub use tcp::TcpTimes;
-pub use transaction::set_modes;
-pub use waits::{SessionWait, SessionWaits};
 
 /// Whether a transaction is in progress, and who began it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +107,7 @@ impl SqlSession {
         }
         // Before the wait for those who have locked temporary objects, who may wait for these locks themselves.
         self.state.engine().advisory_unlock_all();
-        crate::commands::temporary::end_session(&self.state);
+        temporary::end_session(&self.state);
         self.state.instance.disconnect(self.state.info.pid);
     }
 
@@ -376,48 +344,6 @@ impl SqlSession {
                 sqlstate::IN_FAILED_SQL_TRANSACTION,
                 "current transaction is aborted, commands ignored until end of transaction block",
             )),
-        }
-    }
-
-    /// Commits the implicit transaction around a statement that makes its own.
-    ///
-    /// # Errors
-    /// Of the commit.
-    pub fn leave_implicit(&mut self, client: &mut dyn Client) -> Result<()> {
-        if self.block == Block::Implicit { self.commit(client) } else { Ok(()) }
-    }
-
-    /// Begins an implicit transaction again, after [`SqlSession::leave_implicit`].
-    ///
-    /// # Errors
-    /// 57P01 if the database is closing.
-    pub fn enter_implicit(&mut self) -> Result<()> {
-        self.ensure_transaction()
-    }
-
-    /// Whether BEGIN has begun a block, or several statements of one string are as good as one.
-    pub fn is_in_block(&self) -> bool {
-        self.block == Block::Explicit || self.is_one_of_several
-    }
-
-    /// Whether a procedure called now may end the transaction: nothing else is part of it.
-    pub(crate) fn may_end_transaction(&self) -> bool {
-        let is_suspended = |portal: &Portal| matches!(portal.progress, Progress::Suspended { .. });
-        let mut portals = self.portals.values().chain(&self.unnamed_portal);
-        self.block == Block::Implicit && !self.is_one_of_several && !portals.any(is_suspended)
-    }
-
-    /// Closes every portal and cursor.
-    pub fn close_all_portals(&mut self) {
-        self.close_portals();
-        self.state.drop_cursors();
-    }
-
-    /// Closes the portals of the protocol, but for the one that runs.
-    pub(crate) fn close_portals(&mut self) {
-        self.close_unnamed_portal();
-        for (_, portal) in self.portals.drain() {
-            portal.progress.give_up(&self.state);
         }
     }
 }

@@ -1,95 +1,17 @@
 //! Portals: bound statements and their running plans.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use base::{Error, Result, sqlstate};
-use plan::{Command, Node, Plan, StatementKind};
-use self_cell::self_cell;
-use slab::Slab;
-use sync::{Mutex, MutexGuard};
+use base::Result;
+use plan::{Command, StatementKind};
 use syntax::tree;
 use types::Value;
 
 use super::SqlSession;
-use super::open_cursors::Opening;
-use super::plan_cache::Planned;
-use super::state::SessionState;
-use crate::commands::Cursor;
+use crate::state::portal_list::Listed;
+use crate::state::{Cursor, Opening, Planned, Running, SessionState, cannot_run, query_plan};
+use executor::RowStore;
 use executor::client::{Client, Formats};
-use executor::{BoxOperator, Locals, Measurements, RowStore};
-
-/// A running plan: operators, and what they share.
-pub struct Execution<'p> {
-    /// The topmost operator.
-    pub root: BoxOperator<'p>,
-    /// The state of the execution.
-    pub locals: Locals<'p>,
-}
-
-self_cell!(
-    /// A running plan together with the plan it borrows.
-    pub struct Running {
-        owner: Arc<Planned>,
-        #[not_covariant]
-        dependent: Execution,
-    }
-);
-
-impl Running {
-    /// Starts `planned`, which must be a query.
-    ///
-    /// # Errors
-    /// XX000 if it is not.
-    pub fn start(planned: &Arc<Planned>) -> Result<Running> {
-        Running::start_measured(planned, None)
-    }
-
-    /// Starts what is below the projection at the plan's top.
-    ///
-    /// # Errors
-    /// XX000 if there is none.
-    pub(crate) fn start_below_projection(planned: &Arc<Planned>) -> Result<Running> {
-        Running::try_new(Arc::clone(planned), |planned| {
-            let Node::Project { input, .. } = &query_plan(planned)?.node else {
-                return Err(Error::internal("a plan without a projection"));
-            };
-            let mut locals = Locals::new(&planned.statement);
-            let root = executor::build_to_run(input, &mut locals)?;
-            Ok(Execution { root, locals })
-        })
-    }
-
-    /// The same with operators that measure, if there is something to measure with.
-    ///
-    /// # Errors
-    /// XX000 if it is not a query.
-    pub(crate) fn start_measured(planned: &Arc<Planned>, measurements: Option<Measurements>) -> Result<Running> {
-        Running::try_new(Arc::clone(planned), |planned| {
-            let plan = query_plan(planned)?;
-            let mut locals = Locals::new(&planned.statement);
-            locals.measurements = measurements;
-            let root = executor::build_to_run(plan, &mut locals)?;
-            Ok(Execution { root, locals })
-        })
-    }
-}
-
-/// The error of a portal or cursor that has ended for good.
-pub(crate) fn cannot_run(name: &str) -> Error {
-    Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("portal \"{name}\" cannot be run"))
-}
-
-/// The plan of a query.
-///
-/// # Errors
-/// XX000 for a utility statement, which has none.
-pub fn query_plan(planned: &Planned) -> Result<&Plan> {
-    match &planned.statement.kind {
-        StatementKind::Query(plan) => Ok(plan),
-        StatementKind::Utility(_) => Err(Error::internal("a utility statement has no plan")),
-    }
-}
 
 /// A bound statement.
 pub struct Portal {
@@ -104,98 +26,13 @@ pub struct Portal {
     /// The progress of its execution.
     pub progress: Progress,
     /// The prepared statement it was bound from, to plan again.
-    pub prepared: Option<Arc<super::prepared::Prepared>>,
+    pub prepared: Option<Arc<crate::state::prepared::Prepared>>,
     /// The statement as it stands in its text, where that may have several.
     pub tree: Option<Arc<tree::ParsedStatement>>,
     /// How many savepoints were open when it was made: it ends when there is a rollback to one of them.
     pub depth: usize,
     /// Its place among those of the protocol.
     pub listed: Option<Listed>,
-}
-
-/// A portal of the protocol, as `pg_cursors` shows it.
-pub struct ListedPortal {
-    /// Its name; empty for the unnamed one.
-    pub name: String,
-    /// The statement's text.
-    pub statement: Arc<str>,
-    /// When it was bound; microseconds since 2000-01-01 UTC.
-    pub bound_at: i64,
-    /// Its plan, if it has one and a name to be found by.
-    planned: Option<Arc<Planned>>,
-}
-
-/// The portals of the protocol that a session has. The session alone uses it, and may move from thread to thread.
-pub struct PortalList {
-    /// Each Bind adds one and most take it out again at once, so nothing is hashed. A leaf.
-    portals: Mutex<Slab<ListedPortal>>,
-    /// The key of the one that runs, or `NONE_RUNS`.
-    running: AtomicUsize,
-}
-
-const NONE_RUNS: usize = usize::MAX;
-
-impl Default for PortalList {
-    fn default() -> PortalList {
-        PortalList { portals: Mutex::default(), running: AtomicUsize::new(NONE_RUNS) }
-    }
-}
-
-/// Keeps a portal in the list as long as there is the portal.
-pub struct Listed {
-    list: Arc<PortalList>,
-    key: usize,
-}
-
-impl PortalList {
-    /// Adds a portal that has just been bound.
-    pub(super) fn add(
-        self: &Arc<PortalList>,
-        name: &str,
-        planned: Option<Arc<Planned>>,
-        statement: Arc<str>,
-        bound_at: i64,
-    ) -> Listed {
-        let portal = ListedPortal { name: name.to_owned(), statement, bound_at, planned };
-        let key = self.portals.lock().insert(portal);
-        Listed { list: Arc::clone(self), key }
-    }
-
-    /// Notes which one runs.
-    pub(super) fn set_running(&self, listed: Option<&Listed>) {
-        self.running.store(listed.map_or(NONE_RUNS, |listed| listed.key), Ordering::Relaxed);
-    }
-
-    /// Whether the one of this name runs; `None` if there is none.
-    pub(super) fn is_running(&self, name: &str) -> Option<bool> {
-        let portals = self.portals.lock();
-        let (key, _) = portals.iter().find(|(_, portal)| portal.name == name)?;
-        Some(self.running.load(Ordering::Relaxed) == key)
-    }
-
-    /// The plan of the one of this name, if it gives rows and does not run.
-    pub(crate) fn plan_with_rows(&self, name: &str) -> Option<Arc<Planned>> {
-        if self.is_running(name)? {
-            return None;
-        }
-        let portals = self.portals.lock();
-        let (_, portal) = portals.iter().find(|(_, portal)| portal.name == name)?;
-        let planned = portal.planned.clone();
-        planned.filter(|planned| planned.gives_rows())
-    }
-
-    /// The portals in the list.
-    pub fn portals(&self) -> MutexGuard<'_, Slab<ListedPortal>> {
-        self.portals.lock()
-    }
-}
-
-impl Drop for Listed {
-    fn drop(&mut self) {
-        let portal = self.list.portals.lock().remove(self.key);
-        // Its plan goes after the lock.
-        drop(portal);
-    }
 }
 
 /// How an Execute ended that did not fail.
@@ -236,11 +73,6 @@ pub enum Progress {
 }
 
 impl SqlSession {
-    /// Whether there is a portal or cursor of this name.
-    pub(crate) fn has_portal(&self, name: &str) -> bool {
-        self.portals.contains_key(name) || self.state.has_cursor(name)
-    }
-
     /// Makes a cursor of the portal that a FETCH or MOVE names, so that it and Execute can take turns.
     ///
     /// # Errors
@@ -294,7 +126,7 @@ impl SqlSession {
     ///
     /// # Errors
     /// 55000 for a portal that has failed, and those of its statement.
-    pub(crate) fn run_portal_for_fetch(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+    pub(super) fn gather_for_fetch(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         let Some(portal) = self.portals.get(name) else { return Ok(()) };
         portal.check_can_run(name)?;
         if !portal.planned.as_ref().is_some_and(|planned| planned.gives_rows()) {
@@ -317,11 +149,6 @@ impl SqlSession {
                 gathered.map(drop)
             }
         }
-    }
-
-    /// How many savepoints are open.
-    pub(crate) fn savepoint_depth(&self) -> usize {
-        self.savepoints.len()
     }
 
     /// The transaction has ended: portals end with it, cursors that are not held, and the snapshots that they held.
@@ -420,5 +247,24 @@ impl Portal {
             Progress::Failed => Err(cannot_run(name)),
             _ => Ok(()),
         }
+    }
+}
+
+impl SessionState {
+    /// A portal through which a cursor's rows are given.
+    pub(super) fn portal_of_cursor(&self, name: &str, depth: usize) -> Option<Portal> {
+        let cursors = self.cursors.borrow();
+        let open = cursors.get(name)?;
+        Some(Portal {
+            planned: Some(Arc::clone(&open.planned)),
+            text: Arc::clone(&open.statement),
+            parameters: Vec::new(),
+            formats: open.formats.clone(),
+            progress: Progress::Done,
+            prepared: None,
+            tree: None,
+            depth,
+            listed: None,
+        })
     }
 }

@@ -8,7 +8,7 @@ use syntax::parser::{self, Checked, INLINE_TEXT_BYTES, Parts};
 use syntax::tree::ParsedStatement;
 
 use super::SqlSession;
-use super::parse_cache::Parsed;
+use crate::state::parse_cache::Parsed;
 use executor::client::Client;
 
 /// A query string that runs.

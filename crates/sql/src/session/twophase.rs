@@ -5,7 +5,7 @@ use engine::Finisher;
 use schema::catalog::DATABASE_OID;
 
 use super::{Block, SqlSession};
-use crate::commands::temporary;
+use crate::state::temporary;
 use executor::client::{Client, Severity};
 use executor::{Due, run_pending_checks};
 

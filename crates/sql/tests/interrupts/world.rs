@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::settings::{ServerSettings, Source};
 use base::{Error, Lsn, Result};
-use cohort_sql::session::{BindInput, ConnectRequest, Instance, SqlSession};
+use cohort_sql::{BindInput, ConnectRequest, Instance, SqlSession};
 use engine::{Database, OpenOptions};
 use executor::client::{Client, Formats, OutgoingRow, Severity};
 use sync::{Interrupt, InterruptKind, Met};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use base::settings::{ServerSettings, Source};
 use base::{Error, Lsn, Oid, Result};
-use cohort_sql::session::{ConnectRequest, Instance, SqlSession};
+use cohort_sql::{ConnectRequest, Instance, SqlSession};
 use engine::{Database, OpenOptions};
 use executor::client::{Client, Formats, OutgoingRow, RowDescription, Severity};
 use sync::{Coroutine, ReadyQueue, StackPool, Step};

@@ -21,7 +21,7 @@ use super::dependencies::{Node, drop_all, relation};
 use super::index::not_for;
 use super::options::{self, OptionsOf};
 use super::{constraint, create_table, index, properties, rename};
-use crate::session::UtilityOutput;
+use crate::state::UtilityOutput;
 use syntax::tree::{AlterTable, AlterTableAction as Action, Constraint, ConstraintKind, Name, ObjectKind};
 
 /// ALTER TABLE and its kin.

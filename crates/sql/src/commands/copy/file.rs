@@ -11,7 +11,7 @@ use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::StatementFile;
 use schema::catalog::{READ_SERVER_FILES_ROLE, WRITE_SERVER_FILES_ROLE};
 
-use crate::session::SessionState;
+use crate::state::SessionState;
 use executor::client::{Client, Format, OutgoingRow, Severity};
 
 /// A file in the client's place, as far as COPY's data go; everything else goes to the client.

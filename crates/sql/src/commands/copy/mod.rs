@@ -20,9 +20,9 @@ use types::reg_types::quote_identifier;
 use types::{CatalogLookup, SqlType, Value};
 
 use super::ddl::system_refusal;
-use crate::catalogs::is_view;
-use crate::session::planning::Environment;
-use crate::session::{Nested, Running, SessionState, SqlSession, UtilityOutput, refuse_read_only};
+use crate::state::planning::Environment;
+use crate::state::{Nested, Running, SessionState, UtilityOutput, refuse_read_only};
+use crate::system_tables::is_view;
 use executor::client::{Client, Format, ResultColumn};
 use executor::{Locals, Run, evaluate};
 pub use format::fuzz_copy;
@@ -36,13 +36,13 @@ const SHOWN_BYTES: usize = 100;
 ///
 /// # Errors
 /// 22P04 and kin for malformed data, with the line in the context; 0A000 for programs; what files are refused with.
-pub fn run(session: &mut SqlSession, copy: &Copy, text: &Arc<str>, client: &mut dyn Client) -> Result<UtilityOutput> {
+pub fn run(state: &SessionState, copy: &Copy, text: &Arc<str>, client: &mut dyn Client) -> Result<UtilityOutput> {
     let options = || CopyOptions::read(&copy.options, copy.is_from);
     match &copy.endpoint {
-        CopyEndpoint::Client => copy_between(session, copy, &options()?, text, client),
+        CopyEndpoint::Client => copy_between(state, copy, &options()?, text, client),
         CopyEndpoint::File(name) => {
-            let mut file = file::FileClient::new(session.state(), name, copy.is_from, client)?;
-            copy_between(session, copy, &options()?, text, &mut file)
+            let mut file = file::FileClient::new(state, name, copy.is_from, client)?;
+            copy_between(state, copy, &options()?, text, &mut file)
         }
         CopyEndpoint::Program(_) => Err(Error::unsupported("COPY to or from a program is not supported")),
     }
@@ -130,7 +130,7 @@ fn copied_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableD
 
 /// COPY, its data coming from or going to `client`.
 fn copy_between(
-    session: &mut SqlSession,
+    state: &SessionState,
     copy: &Copy,
     options: &CopyOptions,
     text: &Arc<str>,
@@ -140,7 +140,7 @@ fn copy_between(
         let CopySource::Table(name) = &copy.source else {
             return Err(Error::new(sqlstate::SYNTAX_ERROR, "COPY query cannot be used with COPY FROM"));
         };
-        let table = locked_table(session.state(), name)?;
+        let table = locked_table(state, name)?;
         let what = match table.kind {
             RelationKind::Table => None,
             RelationKind::View => Some("view"),
@@ -151,11 +151,11 @@ fn copy_between(
             let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";
             if what == "view" { error.hint(hint) } else { error }
         });
-        let is_read_only = session.state().engine().transaction_options().read_only;
+        let is_read_only = state.engine().transaction_options().read_only;
         if is_read_only && table.persistence != Persistence::Temporary {
             return Err(executor::read_only_transaction("COPY FROM"));
         }
-        if options.freeze && refusal.is_none() && !session.state().engine().has_new_storage(&table) {
+        if options.freeze && refusal.is_none() && !state.engine().has_new_storage(&table) {
             return Err(Error::new(
                 sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
@@ -165,7 +165,7 @@ fn copy_between(
         check_option_columns(&table, &columns, "FORCE_NOT_NULL", &options.force_not_null)?;
         check_option_columns(&table, &columns, "FORCE_NULL", &options.force_null)?;
         let filter = match &copy.filter {
-            Some(filter) => Some(RowFilter::bind(session.state(), &table, &columns, filter, text)?),
+            Some(filter) => Some(RowFilter::bind(state, &table, &columns, filter, text)?),
             None => None,
         };
         if let Some(refusal) = refusal {
@@ -175,32 +175,32 @@ fn copy_between(
             return Err(refusal);
         }
         // The condition may call functions.
-        session.state().in_use.borrow_mut().push(Arc::from([(table.oid, LockMode::RowExclusive)]));
-        let copied = copy_from(session, &table, &columns, filter.as_ref(), options, client);
-        session.state().in_use.borrow_mut().pop();
+        state.in_use.borrow_mut().push(Arc::from([(table.oid, LockMode::RowExclusive)]));
+        let copied = copy_from(state, &table, &columns, filter.as_ref(), options, client);
+        state.in_use.borrow_mut().pop();
         copied?
     } else {
-        let planned = Nested::locked(session.state(), || match &copy.source {
+        let planned = Nested::locked(state, || match &copy.source {
             CopySource::Table(name) => {
-                let copied = copied_from(session.state(), name, &copy.columns)?;
-                let query = query_of(session.state(), &copied, &copy.columns)?;
+                let copied = copied_from(state, name, &copy.columns)?;
+                let query = query_of(state, &copied, &copy.columns)?;
                 if let (CopiedFrom::Table(table), Some(names)) = (&copied, &options.force_quote) {
                     check_option_columns(table, &columns_of(table, &copy.columns)?, "FORCE_QUOTE", names)?;
                 }
-                Nested::plan_text(session.state(), &Arc::from(query), &Arc::from([]))
+                Nested::plan_text(state, &Arc::from(query), &Arc::from([]))
             }
             CopySource::Query(Statement::CreateTableAs(_)) => {
                 Err(Error::unsupported("COPY (SELECT INTO) is not supported"))
             }
             CopySource::Query(statement) => {
-                let planned = super::plan_inner(session.state(), text, statement, &[])?;
+                let planned = super::plan_inner(state, text, statement, &[])?;
                 if gives_no_rows(statement) {
                     return Err(Error::unsupported("COPY query must have a RETURNING clause"));
                 }
                 Ok(planned)
             }
         })?;
-        copy_to(session, &planned, options, client)?
+        copy_to(state, &planned, options, client)?
     };
     Ok(UtilityOutput::tag(format!("COPY {count}")))
 }
@@ -299,12 +299,11 @@ fn wire_format(options: &CopyOptions) -> Format {
 }
 
 fn copy_to(
-    session: &mut SqlSession,
-    planned: &Arc<crate::session::Planned>,
+    state: &SessionState,
+    planned: &Arc<crate::state::Planned>,
     options: &CopyOptions,
     client: &mut dyn Client,
 ) -> Result<u64> {
-    let state = session.state();
     let columns = &planned.description.columns;
     state.tell_warnings(client);
     refuse_read_only(state, &planned.statement)?;
@@ -360,7 +359,7 @@ fn copy_to(
 #[allow(clippy::too_many_arguments)]
 fn write_values(
     row: &[Value],
-    planned: &crate::session::Planned,
+    planned: &crate::state::Planned,
     quoted: &[bool],
     options: &CopyOptions,
     run: &Run<'_, '_>,
@@ -411,14 +410,13 @@ fn check_length(bytes: usize, more_bytes: usize) -> Result<()> {
 
 /// Reads rows from the client and inserts each as `INSERT ... VALUES ($1, ...)` would.
 fn copy_from(
-    session: &mut SqlSession,
+    state: &SessionState,
     table: &Arc<TableDef>,
     columns: &[usize],
     filter: Option<&RowFilter>,
     options: &CopyOptions,
     client: &mut dyn Client,
 ) -> Result<u64> {
-    let state = session.state();
     let view = state.catalog();
     let filled = filter.map_or(&[][..], |filter| &filter.filled);
     let mut inserted: Vec<usize> = columns.iter().copied().chain(filled.iter().map(|(place, _)| *place)).collect();
@@ -628,7 +626,7 @@ impl Source<'_> {
 
     fn read_lines(
         &mut self,
-        state: &crate::session::SessionState,
+        state: &crate::state::SessionState,
         client: &mut dyn Client,
         insert: &mut InsertRow<'_>,
     ) -> Result<u64> {
@@ -735,7 +733,7 @@ impl Source<'_> {
 
     fn read_binary(
         &mut self,
-        state: &crate::session::SessionState,
+        state: &crate::state::SessionState,
         client: &mut dyn Client,
         insert: &mut InsertRow<'_>,
     ) -> Result<u64> {
@@ -770,7 +768,7 @@ impl Source<'_> {
                     length if length < 0 => return Err(self.bad("invalid field size")),
                     length => {
                         let bytes = data.take(length as usize, client)?.ok_or_else(unexpected)?;
-                        let environment = crate::session::planning::Environment::new(state, &state.catalog());
+                        let environment = crate::state::planning::Environment::new(state, &state.catalog());
                         types::binary_input(&mut environment.eval_context(), &bytes, self.types[position])?
                     }
                 });
@@ -782,20 +780,20 @@ impl Source<'_> {
 }
 
 /// Reads a NULL, which a domain may refuse.
-fn read_null(state: &crate::session::SessionState, sql_type: SqlType) -> Result<Value> {
+fn read_null(state: &crate::state::SessionState, sql_type: SqlType) -> Result<Value> {
     if sql_type.oid < base::Oid::FIRST_NORMAL {
         return Ok(Value::Null);
     }
-    let environment = crate::session::planning::Environment::new(state, &state.catalog());
+    let environment = crate::state::planning::Environment::new(state, &state.catalog());
     types::null_input(&mut environment.eval_context(), sql_type)
 }
 
 /// Reads one value, without a context where the type needs none.
-fn read_text(state: &crate::session::SessionState, text: &str, sql_type: SqlType) -> Result<Value> {
-    if let Some(value) = crate::session::input_plain(text, sql_type) {
+fn read_text(state: &crate::state::SessionState, text: &str, sql_type: SqlType) -> Result<Value> {
+    if let Some(value) = crate::state::input_plain(text, sql_type) {
         return Ok(value);
     }
-    let environment = crate::session::planning::Environment::new(state, &state.catalog());
+    let environment = crate::state::planning::Environment::new(state, &state.catalog());
     types::input(&mut environment.eval_context(), text, sql_type)
 }
 

@@ -7,9 +7,9 @@ use plan::{Expr, ExprKind};
 use schema::catalog::{Object, TableDef, class};
 
 use super::{Named, for_each_written, mentioning, name_of};
-use crate::catalogs::default_oid;
 use crate::commands::ddl::Ddl;
 use crate::commands::stored_expression::{Place, for_each_wanted};
+use crate::system_tables::default_oid;
 
 /// The objects that the expressions of one object use.
 pub struct ExpressionUse {

@@ -17,7 +17,8 @@ use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::{Catalog, ConstraintKind, FunctionDef, IndexDef, Object, RelationKind, TableDef};
 
-use super::ddl::{DROP_LOCK, Ddl};
+use super::ddl::Ddl;
+use crate::state::DROP_LOCK;
 pub(super) use describe::{describe, relation, signature};
 use executor::client::Severity;
 pub(super) use expressions::uses_of_expressions;

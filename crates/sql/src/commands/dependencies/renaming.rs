@@ -17,12 +17,13 @@ use types::SqlType;
 
 use super::views::{use_of_query, views};
 use super::{Named, Node, casting_to, describe, mentioning};
-use crate::commands::ddl::{CHANGE_LOCK, Ddl};
+use crate::commands::ddl::Ddl;
 use crate::commands::overloads::namesakes;
 use crate::commands::reshape::row_types_in;
 use crate::commands::stored_expression::for_each_naming;
 use crate::commands::stored_query::StoredQuery;
 use crate::commands::user_type::made_of;
+use crate::state::CHANGE_LOCK;
 
 /// A renaming: which texts may name the object, and which of those do.
 pub(in crate::commands) struct Renaming {

@@ -1,83 +1,15 @@
 //! `auto_explain`: plans of statements that took long, for the log.
 
-use std::time::{Duration, Instant};
-
 use base::Result;
 use base::report::Level;
-use base::settings::{Id, SessionSettings, Value as Setting};
-use engine::PageMeter;
 use plan::DEPTH_IN_COROUTINES_MAX;
 use syntax::parser::no_stack;
 use types::Value;
 
 use super::nodes::Explainer;
 use super::render::{Summary, document, text};
-use super::{Format, Options};
-use crate::session::{Planned, SessionState, query_plan};
-use executor::Measurements;
-
-/// The settings `auto_explain.*`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AutoExplain {
-    least: Duration,
-    sample_rate: f64,
-    options: Options,
-    pub(crate) level: Level,
-}
-
-/// A statement whose plan may be logged.
-pub(crate) struct Watched {
-    settings: AutoExplain,
-    begun: Instant,
-    /// Counts pages, if that is wanted.
-    _meter: Option<PageMeter>,
-    /// The measurements of its operators, if they are wanted.
-    pub(crate) measurements: Option<Measurements>,
-}
-
-impl AutoExplain {
-    /// As the settings say; nothing if no plan is to be logged.
-    pub(crate) fn new(settings: &SessionSettings) -> Option<AutoExplain> {
-        let least_ms = u64::try_from(settings.get(Id::AutoExplainLogMinDuration).as_integer()?).ok()?;
-        let is_on = |id: Id| settings.get(id).as_bool();
-        let analyze = is_on(Id::AutoExplainLogAnalyze);
-        let options = Options {
-            analyze,
-            verbose: is_on(Id::AutoExplainLogVerbose),
-            costs: true,
-            timing: analyze && is_on(Id::AutoExplainLogTiming),
-            summary: false,
-            buffers: analyze && is_on(Id::AutoExplainLogBuffers),
-            format: match settings.get(Id::AutoExplainLogFormat).as_word() {
-                Some(1) => Format::Xml,
-                Some(2) => Format::Json,
-                Some(3) => Format::Yaml,
-                _ => Format::Text,
-            },
-        };
-        let level = match settings.get(Id::AutoExplainLogLevel).as_word() {
-            // The words leave out `error`, which stands before `log` among the levels.
-            Some(place @ 0..8) => Level::of_word(place),
-            _ => Level::Log,
-        };
-        let sample_rate = match settings.get(Id::AutoExplainSampleRate) {
-            Setting::Float(rate) => rate,
-            _ => 1.0,
-        };
-        Some(AutoExplain { least: Duration::from_millis(least_ms), sample_rate, options, level })
-    }
-
-    /// A statement begins; nothing if it is not in the sample.
-    pub(crate) fn watch(self) -> Option<Watched> {
-        if self.sample_rate < 1.0 && rand::random::<f64>() >= self.sample_rate {
-            return None;
-        }
-        let meter = self.options.buffers.then(PageMeter::start);
-        let measurements = meter.as_ref().map_or_else(Measurements::default, Measurements::with_pages);
-        let measurements = self.options.analyze.then_some(measurements);
-        Some(Watched { settings: self, begun: Instant::now(), _meter: meter, measurements })
-    }
-}
+use crate::state::auto_explain::{ExplainFormat, Watched};
+use crate::state::{Planned, SessionState, query_plan};
 
 impl Watched {
     /// The message about a statement that has ended, and its level; nothing if it was quick.
@@ -103,7 +35,7 @@ impl Watched {
             let node = explainer.explain(plan);
             let summary = Summary { planning: None, execution: None };
             match options.format {
-                Format::Text => format!("Query Text: {query}\n{}", text(&node, options, &summary).join("\n")),
+                ExplainFormat::Text => format!("Query Text: {query}\n{}", text(&node, options, &summary).join("\n")),
                 format => with_query(&document(&node, options, &summary, format), format, query),
             }
         };
@@ -116,7 +48,7 @@ impl Watched {
 }
 
 /// The document of EXPLAIN, a list of one plan, as that plan alone with the query's text before it.
-fn with_query(document: &str, format: Format, query: &str) -> String {
+fn with_query(document: &str, format: ExplainFormat, query: &str) -> String {
     let quoted = serde_json::Value::from(query).to_string();
     let lines: Vec<&str> = document.lines().collect();
     let dedented = |lines: &[&str]| {
@@ -124,20 +56,20 @@ fn with_query(document: &str, format: Format, query: &str) -> String {
     };
     match format {
         // Around the plan stand the brackets of the list, and its braces.
-        Format::Json => {
+        ExplainFormat::Json => {
             let inner = lines.get(2..lines.len().saturating_sub(2)).unwrap_or_default();
             format!("{{\n  \"Query Text\": {quoted},\n{}\n}}", dedented(inner))
         }
-        Format::Yaml => {
+        ExplainFormat::Yaml => {
             let all = document.replacen("- ", "  ", 1);
             format!("Query Text: {quoted}\n{}", dedented(&all.lines().collect::<Vec<_>>()))
         }
-        Format::Xml => {
+        ExplainFormat::Xml => {
             let inner = lines.get(2..lines.len().saturating_sub(2)).unwrap_or_default();
             let text = query.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
             let head = lines.first().copied().unwrap_or_default();
             format!("{head}\n  <Query-Text>{text}</Query-Text>\n{}\n</explain>", dedented(inner))
         }
-        Format::Text => document.to_owned(),
+        ExplainFormat::Text => document.to_owned(),
     }
 }

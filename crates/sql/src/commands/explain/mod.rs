@@ -17,49 +17,12 @@ use syntax::tree::{Explain, Statement};
 use types::{SqlType, Value};
 
 use super::prepared;
-use crate::session::planning::Environment;
-use crate::session::{
-    PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_read_only,
-};
+use crate::state::auto_explain::{ExplainFormat, ExplainOptions};
+use crate::state::planning::Environment;
+use crate::state::{PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_read_only};
 use executor::client::Client;
 use executor::{Locals, Measurements, Run, build_to_run, run_pending_checks};
 use planner::binder::{Parameters, VariableNames};
-
-pub(crate) use auto::{AutoExplain, Watched};
-
-/// The options of EXPLAIN.
-#[derive(Debug, Clone, Copy)]
-struct Options {
-    analyze: bool,
-    verbose: bool,
-    costs: bool,
-    timing: bool,
-    summary: bool,
-    buffers: bool,
-    format: Format,
-}
-
-impl Options {
-    /// The defaults of options that are not given.
-    const UNASKED: Options = Options {
-        analyze: false,
-        verbose: false,
-        costs: true,
-        timing: true,
-        summary: false,
-        buffers: false,
-        format: Format::Text,
-    };
-}
-
-/// How a plan is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Json,
-    Yaml,
-    Xml,
-}
 
 /// EXPLAIN.
 pub fn run(
@@ -101,10 +64,10 @@ pub fn run(
     let planning = planning.elapsed();
     if matches!(planned.statement.kind, StatementKind::Utility(_)) {
         let line = match options.format {
-            Format::Text => "Utility statements have no plan structure",
-            Format::Json => "[\n  \"Utility Statement\"\n]",
-            Format::Yaml => "- \"Utility Statement\"",
-            Format::Xml => {
+            ExplainFormat::Text => "Utility statements have no plan structure",
+            ExplainFormat::Json => "[\n  \"Utility Statement\"\n]",
+            ExplainFormat::Yaml => "- \"Utility Statement\"",
+            ExplainFormat::Xml => {
                 "<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Utility-Statement />\n</explain>"
             }
         };
@@ -128,7 +91,7 @@ pub fn run(
     let mut lines = || {
         let node = explainer.explain(plan);
         match options.format {
-            Format::Text => text(&node, options, &summary),
+            ExplainFormat::Text => text(&node, options, &summary),
             structured => vec![document(&node, options, &summary, structured)],
         }
     };
@@ -190,8 +153,8 @@ fn measure(
     result.map(|()| (measurements, started.elapsed()))
 }
 
-fn read_options(explain: &Explain, source: &str) -> Result<Options> {
-    let mut options = Options::UNASKED;
+fn read_options(explain: &Explain, source: &str) -> Result<ExplainOptions> {
+    let mut options = ExplainOptions::UNASKED;
     let (mut timing, mut summary, mut wal) = (None, None, false);
     for element in &explain.options {
         let at = |error: Error| match character_position(source, element.location) {
@@ -213,10 +176,10 @@ fn read_options(explain: &Explain, source: &str) -> Result<Options> {
             "format" => {
                 let format = element.text().unwrap_or_default().to_ascii_lowercase();
                 match format.as_str() {
-                    "text" => options.format = Format::Text,
-                    "json" => options.format = Format::Json,
-                    "yaml" => options.format = Format::Yaml,
-                    "xml" => options.format = Format::Xml,
+                    "text" => options.format = ExplainFormat::Text,
+                    "json" => options.format = ExplainFormat::Json,
+                    "yaml" => options.format = ExplainFormat::Yaml,
+                    "xml" => options.format = ExplainFormat::Xml,
                     _ => {
                         let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
                         return Err(at(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)));

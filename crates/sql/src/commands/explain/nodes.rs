@@ -18,8 +18,8 @@ use slots::{Slot, SlotNames};
 use types::reg_types::quote_identifier;
 use types::{SqlType, Value, oids};
 
-use super::{Format, Options};
-use crate::session::SessionState;
+use crate::state::SessionState;
+use crate::state::auto_explain::{ExplainFormat, ExplainOptions};
 use executor::{Measured, Measurements};
 use planner::deparse::{Deparser, Qualify, sort_suffix};
 
@@ -59,7 +59,7 @@ pub(super) struct Explainer<'e> {
     state: &'e SessionState,
     view: &'e CatalogView,
     statement: &'e Statement,
-    options: Options,
+    options: ExplainOptions,
     /// The values of parameters.
     values: &'e [Value],
     measured: Option<&'e Measurements>,
@@ -78,7 +78,7 @@ impl<'e> Explainer<'e> {
         state: &'e SessionState,
         view: &'e CatalogView,
         statement: &'e Statement,
-        options: Options,
+        options: ExplainOptions,
         values: &'e [Value],
         measured: Option<&'e Measurements>,
     ) -> Explainer<'e> {
@@ -156,7 +156,7 @@ impl<'e> Explainer<'e> {
             _ => return,
         };
         if let Some(measured) = shown.measured
-            && (measured.removed_rows > 0 || self.options.format != Format::Text)
+            && (measured.removed_rows > 0 || self.options.format != ExplainFormat::Text)
         {
             let rows = measured.removed_rows as f64 / measured.loops.max(1) as f64;
             shown.properties.push((removed, Property::Number(format!("{rows:.0}"))));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::nodes::{Property, Shown};
-use super::{Format, Options};
+use crate::state::auto_explain::{ExplainFormat, ExplainOptions};
 use engine::PageUse;
 use executor::Effort;
 
@@ -21,7 +21,7 @@ fn milliseconds(duration: Duration) -> f64 {
 }
 
 /// The text form, line by line.
-pub(super) fn text(node: &Shown, options: Options, summary: &Summary) -> Vec<String> {
+pub(super) fn text(node: &Shown, options: ExplainOptions, summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     text_node(node, 0, options, &mut lines);
     if let Some(planning) = summary.planning {
@@ -34,7 +34,7 @@ pub(super) fn text(node: &Shown, options: Options, summary: &Summary) -> Vec<Str
 }
 
 /// `indent` counts steps of two blanks.
-fn text_node(node: &Shown, mut indent: usize, options: Options, lines: &mut Vec<String>) {
+fn text_node(node: &Shown, mut indent: usize, options: ExplainOptions, lines: &mut Vec<String>) {
     if let Some(name) = &node.name {
         lines.push(format!("{:width$}{name}", "", width = indent * 2));
         indent += 1;
@@ -140,7 +140,7 @@ fn in_order(node: &Shown) -> impl Iterator<Item = &Shown> {
 }
 
 /// A structured form, in PostgreSQL's layout.
-pub(super) fn document(node: &Shown, options: Options, summary: &Summary, format: Format) -> String {
+pub(super) fn document(node: &Shown, options: ExplainOptions, summary: &Summary, format: ExplainFormat) -> String {
     let mut fields = vec![("Plan".to_owned(), Field::Object(node_fields(node, options)))];
     if options.buffers {
         // The catalog lies in memory: planning uses no pages.
@@ -157,16 +157,16 @@ pub(super) fn document(node: &Shown, options: Options, summary: &Summary, format
     }
     let mut out = String::new();
     match format {
-        Format::Text | Format::Json => {
+        ExplainFormat::Text | ExplainFormat::Json => {
             out.push_str("[\n  {\n");
             write_json(&fields, 4, &mut out);
             out.push_str("\n  }\n]");
         }
-        Format::Yaml => {
+        ExplainFormat::Yaml => {
             out.push_str("- ");
             write_yaml(&fields, 2, &mut out);
         }
-        Format::Xml => {
+        ExplainFormat::Xml => {
             out.push_str("<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Query>\n");
             write_xml(&fields, 4, &mut out);
             out.push_str("  </Query>\n</explain>");
@@ -336,7 +336,7 @@ fn effort_fields(effort: Effort) -> Vec<(&'static str, Field)> {
     }
 }
 
-fn node_fields(node: &Shown, options: Options) -> Vec<(String, Field)> {
+fn node_fields(node: &Shown, options: ExplainOptions) -> Vec<(String, Field)> {
     let mut fields: Vec<(String, Field)> = Vec::new();
     let mut push = |key: &str, value: Field| fields.push((key.to_owned(), value));
     let of_property = |property: &Property| match property {
@@ -412,8 +412,8 @@ mod tests {
         }
     }
 
-    fn options() -> Options {
-        Options { format: Format::Json, ..Options::UNASKED }
+    fn options() -> ExplainOptions {
+        ExplainOptions { format: ExplainFormat::Json, ..ExplainOptions::UNASKED }
     }
 
     const NO_SUMMARY: Summary = Summary { planning: None, execution: None };
@@ -444,8 +444,8 @@ mod tests {
         let mut scan = node("Seq Scan", Vec::new());
         scan.properties.push(("Filter", Property::Text("(b < 'x&y')".to_owned())));
         scan.properties.push(("Sort Key", Property::List(vec!["a".to_owned(), "b DESC".to_owned()])));
-        let options = Options { costs: false, ..options() };
-        let shown = document(&node("Sort", vec![scan]), options, &NO_SUMMARY, Format::Xml);
+        let options = ExplainOptions { costs: false, ..options() };
+        let shown = document(&node("Sort", vec![scan]), options, &NO_SUMMARY, ExplainFormat::Xml);
         let lines: Vec<&str> = shown.lines().map(str::trim).collect();
         assert_eq!(lines[0], "<explain xmlns=\"http://www.postgresql.org/2009/explain\">");
         for wanted in [
@@ -463,7 +463,7 @@ mod tests {
     fn the_json_form_is_json() {
         let mut child = node("Seq Scan", Vec::new());
         child.relationship = "Outer";
-        let shown = document(&node("Sort", vec![child]), options(), &NO_SUMMARY, Format::Json);
+        let shown = document(&node("Sort", vec![child]), options(), &NO_SUMMARY, ExplainFormat::Json);
         let parsed: Json = serde_json::from_str(&shown).expect("it is JSON");
         assert_eq!(parsed[0]["Plan"]["Plans"][0]["Parent Relationship"], "Outer");
         assert_eq!(parsed[0]["Plan"]["Plan Rows"], 3);

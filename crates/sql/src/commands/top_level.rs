@@ -1,0 +1,62 @@
+//! The session around a statement that no function runs: it can end its transaction, and use the portals of the protocol.
+
+use std::sync::Arc;
+
+use base::Result;
+use executor::RowStore;
+use executor::client::Client;
+use types::Value;
+
+use crate::state::{Planned, Prepared, SessionState};
+
+/// See the module.
+pub trait TopLevel {
+    /// The part of the session that functions can use, too.
+    fn state(&self) -> &SessionState;
+
+    /// Whether BEGIN has begun a block, or several statements of one string are as good as one.
+    fn is_in_block(&self) -> bool;
+
+    /// Whether a procedure called now may end the transaction: nothing else is part of it.
+    fn may_end_transaction(&self) -> bool;
+
+    /// Commits the implicit transaction around the statement, if there is one.
+    ///
+    /// # Errors
+    /// Of the commit.
+    fn leave_implicit(&mut self, client: &mut dyn Client) -> Result<()>;
+
+    /// Begins an implicit transaction, unless a transaction is in progress.
+    ///
+    /// # Errors
+    /// 57P01 if the database is closing.
+    fn enter_implicit(&mut self) -> Result<()>;
+
+    /// Whether there is a portal or cursor of this name.
+    fn has_portal(&self, name: &str) -> bool;
+
+    /// Closes a portal.
+    fn close_portal(&mut self, name: &str);
+
+    /// Closes the portals of the protocol, but for the one that runs.
+    fn close_portals(&mut self);
+
+    /// Runs the portal that a FETCH or MOVE names to its end, if it gives rows but is not a query, and makes a cursor of the rows
+    /// that it has not given yet.
+    ///
+    /// # Errors
+    /// 55000 for a portal that has failed, and those of its statement.
+    fn run_portal_for_fetch(&mut self, name: &str, client: &mut dyn Client) -> Result<()>;
+
+    /// Runs a prepared statement to its end. Gives its rows and its tag.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    fn run_prepared(
+        &mut self,
+        prepared: Arc<Prepared>,
+        planned: Arc<Planned>,
+        parameters: Vec<Value>,
+        client: &mut dyn Client,
+    ) -> Result<(RowStore, String)>;
+}
