@@ -654,6 +654,8 @@ impl Binder<'_, '_> {
             };
             assignments.push(Assignment { column: place as u32, value });
         }
+        // Values are computed in the order of the table, whatever the order of SET.
+        assignments.sort_by_key(|assignment| assignment.column);
         Ok(assignments)
     }
 

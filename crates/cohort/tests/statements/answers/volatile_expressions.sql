@@ -144,3 +144,19 @@ select count(*) over (order by a groups between current row and null following) 
 select count(*) over (order by a range -1 preceding) from t where false;
 select count(*) over (order by a range -1 preceding) from t;
 select a, (select sum(x) over (order by x rows t.a preceding) from generate_series(1, 5) x order by x desc limit 1) from t where a < 4;
+
+-- The values of an UPDATE are computed in the order of the table, whatever the order of SET.
+create sequence turns;
+create table taken (first int, second int, parts int[], key int unique);
+insert into taken values (0, 0, '{0}', 1);
+update taken set second = nextval('turns'), first = nextval('turns');
+select * from taken;
+update taken set parts[1] = nextval('turns'), second = nextval('turns'), first = nextval('turns');
+select * from taken;
+update taken set (parts, second) = (array[nextval('turns')], nextval('turns')), first = nextval('turns');
+select * from taken;
+insert into taken values (0, 0, '{0}', 1) on conflict (key) do update set second = nextval('turns'), first = nextval('turns');
+select * from taken;
+create view shown_taken as select key as k, parts as p, second as s, first as f from taken;
+update shown_taken set s = nextval('turns'), f = nextval('turns'), p = array[nextval('turns')];
+select * from taken;
