@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
 
 use crate::error::{Error, ErrorFields, Result};
+use crate::settings::words::Words;
 use crate::sqlstate;
 
 /// How grave a message is, in the order of `log_min_messages`. The discriminants are the places of its words.
@@ -38,10 +39,6 @@ pub enum Level {
     Panic,
 }
 
-/// The words of `log_min_messages`.
-pub const LEVEL_WORDS: &[&str] =
-    &["debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log", "fatal", "panic"];
-
 const LEVELS: [Level; 12] = [
     Level::Debug5,
     Level::Debug4,
@@ -57,12 +54,18 @@ const LEVELS: [Level; 12] = [
     Level::Panic,
 ];
 
-impl Level {
-    /// The level at a place of [`LEVEL_WORDS`].
-    pub fn of_word(place: usize) -> Level {
-        LEVELS.get(place).copied().unwrap_or(Level::Panic)
-    }
+impl Words for Level {
+    /// Those of `log_min_messages`.
+    const WORDS: &'static [&'static str] = &[
+        "debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log", "fatal", "panic",
+    ];
 
+    fn at(place: usize) -> Option<Level> {
+        LEVELS.get(place).copied()
+    }
+}
+
+impl Level {
     /// As it stands in front of a message.
     pub fn name(self) -> &'static str {
         match self {
@@ -258,9 +261,9 @@ mod tests {
 
     #[test]
     fn levels_stand_in_the_order_of_their_words() {
-        for (place, word) in LEVEL_WORDS.iter().enumerate() {
-            assert_eq!(Level::of_word(place).name(), word.to_ascii_uppercase());
-            assert_eq!(Level::of_word(place) as usize, place);
+        for (place, word) in Level::WORDS.iter().enumerate() {
+            let level = Level::at(place).unwrap();
+            assert_eq!((level.name(), level as usize), (word.to_ascii_uppercase().as_str(), place));
         }
     }
 

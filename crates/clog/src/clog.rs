@@ -1,5 +1,6 @@
 //! The commit log: two status bits for each transaction, in pages, and the three ways to set them.
 
+pub use base::settings::words::ClogUpdate;
 use std::path::Path;
 
 use base::{Lsn, Result, Xid};
@@ -14,19 +15,6 @@ use crate::{ClogBits, StatusStoreOptions};
 
 /// Latches of the commit log's banks. Nothing else but a read from disk happens under one.
 pub(crate) static CLOG_LATCH: LatchClass = LatchClass::new("XactSLRU", 60);
-
-/// The thread that sets the status bits of a transaction, and its way to do so (`clog_update`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum ClogUpdate {
-    /// The leader of the flush, for its whole cohort, one pass per page.
-    #[default]
-    Cohort = 0,
-    /// The committer; those that meet at the latch form a group whose leader sets the bits of all.
-    Group = 1,
-    /// The committer, each with a latch acquisition of its own.
-    Each = 2,
-}
 
 /// One finished transaction, whose bits are to be set.
 #[derive(Clone, Copy)]

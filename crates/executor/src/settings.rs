@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::settings::words::ReplicationRole;
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
 use engine::{DelayPolicy, DelaySetting};
 use plan::PlannerCosts;
 use types::FormatSettings;
-use types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
+use types::context::{DateOrder, DateStyle};
 use types::datetime::TimeZone;
 
 /// Settings in the form in which executions use them, good until their generation changes.
@@ -80,7 +81,7 @@ fn planner_choices(settings: &SessionSettings) -> Option<String> {
 
 /// Whether `session_replication_role` is `replica`.
 pub(super) fn is_in_replica(settings: &SessionSettings) -> bool {
-    settings.get(Id::SessionReplicationRole).as_word() == Some(1)
+    settings.get(Id::SessionReplicationRole).word::<ReplicationRole>() == ReplicationRole::Replica
 }
 
 fn format_settings(settings: &SessionSettings) -> Result<FormatSettings> {
@@ -91,18 +92,10 @@ fn format_settings(settings: &SessionSettings) -> Result<FormatSettings> {
     Ok(FormatSettings {
         date_style,
         date_order,
-        interval_style: match settings.get(Id::Intervalstyle).as_word() {
-            Some(1) => IntervalStyle::PostgresVerbose,
-            Some(2) => IntervalStyle::SqlStandard,
-            Some(3) => IntervalStyle::Iso8601,
-            _ => IntervalStyle::Postgres,
-        },
+        interval_style: settings.get(Id::Intervalstyle).word(),
         time_zone,
         extra_float_digits: settings.get(Id::ExtraFloatDigits).as_integer().unwrap_or(1) as i32,
-        bytea_output: match settings.get(Id::ByteaOutput).as_word() {
-            Some(1) => ByteaOutput::Escape,
-            _ => ByteaOutput::Hex,
-        },
+        bytea_output: settings.get(Id::ByteaOutput).word(),
         array_nulls: settings.get(Id::ArrayNulls).as_bool(),
     })
 }

@@ -172,11 +172,12 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     use super::*;
+    use base::settings::words::PasswordEncryption;
 
     /// The verifier of "secret", which takes thousands of hashes to make.
     fn kept() -> &'static str {
         static KEPT: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-        KEPT.get_or_init(|| sql::password::to_keep("secret", "ann", sql::password::Encryption::Scram).unwrap().unwrap())
+        KEPT.get_or_init(|| sql::password::to_keep("secret", "ann", PasswordEncryption::Scram).unwrap().unwrap())
     }
 
     fn request() -> StartRequest {
@@ -217,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_password_is_sent_or_answers_a_challenge() {
-        let kept = sql::password::to_keep("secret", "ann", sql::password::Encryption::Md5).unwrap();
+        let kept = sql::password::to_keep("secret", "ann", PasswordEncryption::Md5).unwrap();
         let challenge = Some(*b"salt");
         let answer = |challenge, is_known, body: &[u8]| {
             let exchange = Exchange::ask(request(), challenge, kept.clone(), is_known, &mut BytesMut::new());

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use base::settings::words::LeastTls;
 use base::settings::{Id, ServerSettings};
 use base::{Error, Result, sqlstate};
 use pgwire::api::auth::sasl::scram::ScramServerAuth;
@@ -66,9 +67,9 @@ impl Credentials {
         }
         let key =
             PrivateKeyDer::from_pem_slice(&key_pem).map_err(|error| unusable("private key file", &key_path, &error))?;
-        let versions: &[&rustls::SupportedProtocolVersion] = match settings.get(Id::SslMinProtocolVersion).as_word() {
-            Some(1) => &[&rustls::version::TLS13],
-            _ => &[&rustls::version::TLS13, &rustls::version::TLS12],
+        let versions: &[&rustls::SupportedProtocolVersion] = match settings.get(Id::SslMinProtocolVersion).word() {
+            LeastTls::Tls13 => &[&rustls::version::TLS13],
+            LeastTls::Tls12 => &[&rustls::version::TLS13, &rustls::version::TLS12],
         };
         let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_protocol_versions(versions)

@@ -5,6 +5,7 @@
 //! - if `password_encryption` is `md5`, `md5` and the hexadecimal MD5 hash of the password and the role's name. Someone who reads such a
 //!   hash can log in with it.
 
+use base::settings::words::PasswordEncryption;
 use base::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,27 +20,18 @@ const KEY_BYTES: usize = 32;
 /// verifiers of 4,096 iterations.
 const PLAIN_ITERATIONS_MAX: usize = 100_000;
 
-/// The form in which passwords are kept: the words of `password_encryption`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encryption {
-    /// `md5`
-    Md5,
-    /// `scram-sha-256`
-    Scram,
-}
-
 /// The form of a role's password that the catalog keeps. A verifier or a hash, as dumps have them, is kept as it is. The result is none
 /// for the empty password, and for a verifier or hash of it: with that nobody may log in.
 ///
 /// # Errors
 /// XX000 if no verifier can be made.
-pub fn to_keep(password: &str, role: &str, encryption: Encryption) -> Result<Option<String>> {
+pub fn to_keep(password: &str, role: &str, encryption: PasswordEncryption) -> Result<Option<String>> {
     let kept = if is_md5(password) || secret(password).is_some() {
         password.to_owned()
     } else {
         match encryption {
-            Encryption::Md5 => md5_hash(password, role),
-            Encryption::Scram => verifier(password)?,
+            PasswordEncryption::Md5 => md5_hash(password, role),
+            PasswordEncryption::Scram => verifier(password)?,
         }
     };
     Ok((!fits(&kept, role, "")).then_some(kept))
@@ -126,26 +118,26 @@ pub fn nobodys_secret(seed: u64) -> ScramSecret {
 mod tests {
     use super::*;
 
-    fn kept_by(password: &str, encryption: Encryption) -> String {
+    fn kept_by(password: &str, encryption: PasswordEncryption) -> String {
         to_keep(password, "ann", encryption).unwrap().unwrap()
     }
 
     #[test]
     fn a_verifier_has_postgresql_s_form_and_is_another_one_each_time() {
-        let kept = kept_by("secret", Encryption::Scram);
+        let kept = kept_by("secret", PasswordEncryption::Scram);
         assert!(kept.starts_with("SCRAM-SHA-256$4096:") && !kept.contains("secret"), "{kept}");
         assert!(secret(&kept).is_some());
-        assert_ne!(kept, kept_by("secret", Encryption::Scram));
-        assert_eq!(kept_by(&kept, Encryption::Md5), kept, "kept as it is");
+        assert_ne!(kept, kept_by("secret", PasswordEncryption::Scram));
+        assert_eq!(kept_by(&kept, PasswordEncryption::Md5), kept, "kept as it is");
         assert!(fits(&kept, "ann", "secret") && !fits(&kept, "ann", "secrets"));
     }
 
     #[test]
     fn a_hash_is_of_password_and_role_and_answers_challenges() {
-        let kept = kept_by("secret", Encryption::Md5);
+        let kept = kept_by("secret", PasswordEncryption::Md5);
         // As PostgreSQL 15 keeps it.
         assert_eq!(kept, "md59d792a3a8853c2411afb9163d088c036");
-        assert_eq!(kept_by(&kept, Encryption::Scram), kept, "kept as it is");
+        assert_eq!(kept_by(&kept, PasswordEncryption::Scram), kept, "kept as it is");
         assert!(fits(&kept, "ann", "secret") && !fits(&kept, "bob", "secret"));
         let answer = md5_of(&[&kept.as_bytes()[3..], b"salt"]);
         assert!(answers_md5(&kept, *b"salt", answer.as_bytes()));
@@ -155,14 +147,14 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_of_an_empty_password() {
-        assert_eq!(to_keep(&md5_hash("", "ann"), "ann", Encryption::Scram).unwrap(), None);
-        assert_eq!(to_keep(&verifier("").unwrap(), "ann", Encryption::Scram).unwrap(), None);
-        assert!(to_keep(&md5_hash("", "bob"), "ann", Encryption::Scram).unwrap().is_some(), "of another role");
+        assert_eq!(to_keep(&md5_hash("", "ann"), "ann", PasswordEncryption::Scram).unwrap(), None);
+        assert_eq!(to_keep(&verifier("").unwrap(), "ann", PasswordEncryption::Scram).unwrap(), None);
+        assert!(to_keep(&md5_hash("", "bob"), "ann", PasswordEncryption::Scram).unwrap().is_some(), "of another role");
     }
 
     #[test]
     fn only_a_whole_verifier_is_one() {
-        let kept = kept_by("secret", Encryption::Scram);
+        let kept = kept_by("secret", PasswordEncryption::Scram);
         for broken in
             [&kept[1..], &kept[..kept.len() - 4], &kept.replace("4096", "0"), &kept.replace('$', ""), "SCRAM-SHA-256$"]
         {

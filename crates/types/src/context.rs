@@ -1,5 +1,6 @@
 //! The session state that evaluation needs: settings, clocks, randomness and the catalog.
 
+pub use base::settings::words::{ByteaOutput, IntervalStyle};
 use std::sync::Arc;
 
 use base::{Error, Oid, Result};
@@ -34,30 +35,6 @@ pub enum DateOrder {
     Dmy,
     /// year, month, day
     Ymd,
-}
-
-/// `IntervalStyle`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum IntervalStyle {
-    /// `1 year 2 mons 3 days 04:05:06`
-    #[default]
-    Postgres,
-    /// `@ 1 year 2 mons 3 days 4 hours 5 mins 6 secs`
-    PostgresVerbose,
-    /// `1-2 3 4:05:06`
-    SqlStandard,
-    /// `P1Y2M3DT4H5M6S`
-    Iso8601,
-}
-
-/// `bytea_output`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ByteaOutput {
-    /// `\x00ff`
-    #[default]
-    Hex,
-    /// `\000\377`
-    Escape,
 }
 
 /// The session's settings that text input and output depend on.

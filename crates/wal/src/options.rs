@@ -1,28 +1,7 @@
 //! Settings of the log.
 
+pub use base::settings::words::{DelayScope, SyncMethod};
 use sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-
-/// How a flush is made durable (`wal_sync_method`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum SyncMethod {
-    /// `fdatasync` after the writes.
-    #[default]
-    Fdatasync,
-    /// The files are opened with `O_DSYNC`: a write is durable when it returns.
-    OpenDatasync,
-    /// `fsync` after the writes.
-    Fsync,
-}
-
-/// The committers that wait `commit_delay` (`commit_delay_scope`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum DelayScope {
-    /// Only the leader of a flush.
-    #[default]
-    Leader,
-    /// Every committer, before it joins: PostgreSQL before 9.3.
-    Each,
-}
 
 /// How long a leader waits for others to join (`commit_delay`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

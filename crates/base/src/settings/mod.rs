@@ -11,6 +11,7 @@ mod session;
 mod table;
 mod text;
 mod values;
+pub mod words;
 
 pub use fixed::is_fixed;
 pub use hidden::is_hidden;

@@ -1,8 +1,9 @@
 //! The list of all settings, in the order of their names.
 
+use super::words::{self, Words};
 use super::{Context, Kind, Unit};
 use crate::access::DEFAULT_RULES;
-use crate::report::LEVEL_WORDS;
+use crate::report::Level;
 
 /// The definition of a setting.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ settings! {
     AuthenticationTimeout "authentication_timeout" Kind::Integer { minimum: 1, maximum: 600, unit: Unit::Seconds, words: &[] }, "1min", Sighup, "Connections and Authentication", "Sets the maximum allowed time to complete client authentication.";
     AutoExplainLogAnalyze "auto_explain.log_analyze" Kind::Bool, "off", Superuser, "Customized Options", "Use EXPLAIN ANALYZE for plan logging.";
     AutoExplainLogBuffers "auto_explain.log_buffers" Kind::Bool, "off", Superuser, "Customized Options", "Log buffers usage.";
-    AutoExplainLogFormat "auto_explain.log_format" Kind::Enum(&["text", "xml", "json", "yaml"]), "text", Superuser, "Customized Options", "EXPLAIN format to be used for plan logging.";
+    AutoExplainLogFormat "auto_explain.log_format" Kind::Enum(words::PlanFormat::WORDS), "text", Superuser, "Customized Options", "EXPLAIN format to be used for plan logging.";
     AutoExplainLogLevel "auto_explain.log_level" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "log"]), "log", Superuser, "Customized Options", "Log level for the plan.";
     AutoExplainLogMinDuration "auto_explain.log_min_duration" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Customized Options", "Sets the minimum execution time above which plans will be logged.";
     AutoExplainLogNestedStatements "auto_explain.log_nested_statements" Kind::Bool, "off", Superuser, "Customized Options", "Log nested statements.";
@@ -151,7 +152,7 @@ settings! {
     BlockSize "block_size" Kind::Integer { minimum: 8192, maximum: 8192, unit: Unit::None, words: &[] }, "8192", Internal, "Preset Options", "Shows the size of a page.";
     Bonjour "bonjour" Kind::Bool, "off", Postmaster, "Connections and Authentication / Connection Settings", "Announces the server by Bonjour.";
     BonjourName "bonjour_name" Kind::Text, "", Postmaster, "Connections and Authentication / Connection Settings", "Name under which Bonjour announces the server.";
-    ByteaOutput "bytea_output" Kind::Enum(&["hex", "escape"]), "hex", User, "Client Connection Defaults", "Sets the output format for bytea.";
+    ByteaOutput "bytea_output" Kind::Enum(words::ByteaOutput::WORDS), "hex", User, "Client Connection Defaults", "Sets the output format for bytea.";
     CheckFunctionBodies "check_function_bodies" Kind::Bool, "on", User, "Client Connection Defaults", "Checks routine bodies during CREATE FUNCTION.";
     CheckpointCompletionTarget "checkpoint_completion_target" Kind::Float { minimum: 0.0, maximum: 1.0, unit: Unit::None }, "0.9", Sighup, "Write-Ahead Log", "Part of the time between checkpoints over which one is spread.";
     CheckpointFlushAfter "checkpoint_flush_after" Kind::Integer { minimum: 0, maximum: 256, unit: Unit::Pages, words: &[] }, "32", Sighup, "Write-Ahead Log / Checkpoints", "Pages after which a checkpoint's writes are handed to the disk.";
@@ -159,11 +160,11 @@ settings! {
     CheckpointWarning "checkpoint_warning" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "30", Sighup, "Write-Ahead Log / Checkpoints", "Warns of checkpoints that follow each other faster than this.";
     ClientConnectionCheckInterval "client_connection_check_interval" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Connections and Authentication", "Ends statements whose client has gone; 0 lets them go on.";
     ClientEncoding "client_encoding" Kind::Text, "UTF8", User, "Client Connection Defaults", "Sets the client's character set encoding.";
-    ClientMinMessages "client_min_messages" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]), "notice", User, "Client Connection Defaults", "Sets the message levels that are sent to the client.";
-    ClogUpdate "clog_update" Kind::Enum(&["cohort", "group", "each"]), "cohort", Sighup, "Commit Path", "How commit-log bits are set: by the flush's leader, by a group at the latch, or by each transaction for itself.";
+    ClientMinMessages "client_min_messages" Kind::Enum(words::MessageLevel::WORDS), "notice", User, "Client Connection Defaults", "Sets the message levels that are sent to the client.";
+    ClogUpdate "clog_update" Kind::Enum(words::ClogUpdate::WORDS), "cohort", Sighup, "Commit Path", "How commit-log bits are set: by the flush's leader, by a group at the latch, or by each transaction for itself.";
     ClusterName "cluster_name" Kind::Text, "", Postmaster, "Reporting and Logging / Process Title", "Name of the server in the titles of processes.";
     CommitDelay "commit_delay" Kind::Integer { minimum: 0, maximum: 100000, unit: Unit::None, words: &["auto"] }, "auto", Superuser, "Write-Ahead Log", "Microseconds a flush's leader waits for others to join, or auto: half a sync where syncs are long.";
-    CommitDelayScope "commit_delay_scope" Kind::Enum(&["leader", "each"]), "leader", Sighup, "Commit Path", "Whether only the leader waits commit_delay, or every committer.";
+    CommitDelayScope "commit_delay_scope" Kind::Enum(words::DelayScope::WORDS), "leader", Sighup, "Commit Path", "Whether only the leader waits commit_delay, or every committer.";
     CommitSiblings "commit_siblings" Kind::Integer { minimum: 0, maximum: 1000, unit: Unit::None, words: &[] }, "5", User, "Write-Ahead Log", "Other transactions that must be running for commit_delay to apply.";
     ComputeQueryId "compute_query_id" Kind::Enum(&["auto", "regress", "on", "off"]), "auto", Superuser, "Statistics / Monitoring", "Computes an identifier for each query.";
     ConstraintExclusion "constraint_exclusion" Kind::Enum(&["partition", "on", "off"]), "partition", User, "Query Tuning", "Accepted for compatibility.";
@@ -190,7 +191,7 @@ settings! {
     DefaultTextSearchConfig "default_text_search_config" Kind::Text, "pg_catalog.simple", User, "Client Connection Defaults", "Accepted for compatibility.";
     DefaultToastCompression "default_toast_compression" Kind::Enum(&["pglz", "lz4"]), "pglz", User, "Client Connection Defaults / Statement Behavior", "Method by which large values are compressed.";
     DefaultTransactionDeferrable "default_transaction_deferrable" Kind::Bool, "off", User, "Client Connection Defaults", "Sets the default deferrable status of new transactions.";
-    DefaultTransactionIsolation "default_transaction_isolation" Kind::Enum(&["serializable", "repeatable read", "read committed", "read uncommitted"]), "read committed", User, "Client Connection Defaults", "Sets the transaction isolation level of each new transaction.";
+    DefaultTransactionIsolation "default_transaction_isolation" Kind::Enum(words::IsolationWord::WORDS), "read committed", User, "Client Connection Defaults", "Sets the transaction isolation level of each new transaction.";
     DefaultTransactionReadOnly "default_transaction_read_only" Kind::Bool, "off", User, "Client Connection Defaults", "Sets the default read-only status of new transactions.";
     DynamicLibraryPath "dynamic_library_path" Kind::Text, "$libdir", Superuser, "Client Connection Defaults / Other Defaults", "Folders in which libraries of functions are looked for.";
     DynamicSharedMemoryType "dynamic_shared_memory_type" Kind::Enum(&["posix", "sysv", "mmap"]), "posix", Postmaster, "Resource Usage / Memory", "Kind of the memory that processes share.";
@@ -247,7 +248,7 @@ settings! {
     IgnoreInvalidPages "ignore_invalid_pages" Kind::Bool, "off", Postmaster, "Developer Options", "Recovers though the log names pages that are missing.";
     InHotStandby "in_hot_standby" Kind::Bool, "off", Internal, "Preset Options", "Shows whether the server is a standby.";
     IntegerDatetimes "integer_datetimes" Kind::Bool, "on", Internal, "Preset Options", "Shows that date and time values are 64-bit integers.";
-    Intervalstyle "IntervalStyle" Kind::Enum(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]), "postgres", User, "Client Connection Defaults", "Sets the display format for interval values.";
+    Intervalstyle "IntervalStyle" Kind::Enum(words::IntervalStyle::WORDS), "postgres", User, "Client Connection Defaults", "Sets the display format for interval values.";
     IsSuperuser "is_superuser" Kind::Bool, "on", Internal, "Client Connection Defaults", "Shows whether the current user is a superuser.";
     Jit "jit" Kind::Bool, "off", User, "Query Tuning", "Accepted for compatibility; there is no JIT compilation.";
     JitAboveCost "jit_above_cost" Kind::Float { minimum: -1.0, maximum: f64::MAX, unit: Unit::None }, "100000", User, "Query Tuning / Planner Cost Constants", "Cost above which queries are compiled.";
@@ -277,7 +278,7 @@ settings! {
     LogDirectory "log_directory" Kind::Text, "log", Sighup, "Reporting and Logging", "Sets the destination directory for log files.";
     LogDisconnections "log_disconnections" Kind::Bool, "off", SuperuserBackend, "Reporting and Logging", "Logs end of a session, including duration.";
     LogDuration "log_duration" Kind::Bool, "off", Superuser, "Reporting and Logging", "Logs the duration of each completed SQL statement.";
-    LogErrorVerbosity "log_error_verbosity" Kind::Enum(&["terse", "default", "verbose"]), "default", Superuser, "Reporting and Logging", "Sets the verbosity of logged messages.";
+    LogErrorVerbosity "log_error_verbosity" Kind::Enum(words::Verbosity::WORDS), "default", Superuser, "Reporting and Logging", "Sets the verbosity of logged messages.";
     LogExecutorStats "log_executor_stats" Kind::Bool, "off", Superuser, "Statistics", "Writes executor performance statistics to the server log.";
     LogFileMode "log_file_mode" Kind::Integer { minimum: 0, maximum: 511, unit: Unit::None, words: &[] }, "384", Sighup, "Reporting and Logging", "Sets the file permissions for log files.";
     LogFilename "log_filename" Kind::Text, "postgresql-%Y-%m-%d_%H%M%S.log", Sighup, "Reporting and Logging", "Sets the file name pattern for log files.";
@@ -286,8 +287,8 @@ settings! {
     LogLockWaits "log_lock_waits" Kind::Bool, "off", Superuser, "Reporting and Logging", "Logs long lock waits.";
     LogMinDurationSample "log_min_duration_sample" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Reporting and Logging", "Sets the minimum execution time above which a sample of statements will be logged. Sampling is determined by log_statement_sample_rate.";
     LogMinDurationStatement "log_min_duration_statement" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Reporting and Logging", "Sets the minimum execution time above which all statements will be logged.";
-    LogMinErrorStatement "log_min_error_statement" Kind::Enum(LEVEL_WORDS), "error", Superuser, "Reporting and Logging", "Causes all statements generating error at or above this level to be logged.";
-    LogMinMessages "log_min_messages" Kind::Enum(LEVEL_WORDS), "warning", Superuser, "Reporting and Logging", "Sets the message levels that are logged.";
+    LogMinErrorStatement "log_min_error_statement" Kind::Enum(Level::WORDS), "error", Superuser, "Reporting and Logging", "Causes all statements generating error at or above this level to be logged.";
+    LogMinMessages "log_min_messages" Kind::Enum(Level::WORDS), "warning", Superuser, "Reporting and Logging", "Sets the message levels that are logged.";
     LogMinPreparedAge "log_min_prepared_age" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Seconds, words: &[] }, "1h", Sighup, "Reporting and Logging", "Warns of transactions that have been prepared for this long and not finished; 0 for never.";
     LogParameterMaxLength "log_parameter_max_length" Kind::Integer { minimum: -1, maximum: 1073741823, unit: Unit::Bytes, words: &[] }, "-1", Superuser, "Reporting and Logging", "Sets the maximum length in bytes of data logged for bind parameter values when logging statements.";
     LogParameterMaxLengthOnError "log_parameter_max_length_on_error" Kind::Integer { minimum: -1, maximum: 1073741823, unit: Unit::Bytes, words: &[] }, "0", User, "Reporting and Logging", "Sets the maximum length in bytes of data logged for bind parameter values when logging statements, on error.";
@@ -299,7 +300,7 @@ settings! {
     LogRotationSize "log_rotation_size" Kind::Integer { minimum: 0, maximum: 2097151, unit: Unit::Kilobytes, words: &[] }, "10240", Sighup, "Reporting and Logging", "Sets the maximum size a log file can reach before being rotated.";
     LogSerializationConflicts "log_serialization_conflicts" Kind::Bool, "off", Sighup, "Reporting and Logging", "Logs which transactions made the structures for which serializable ones are canceled.";
     LogStartupProgressInterval "log_startup_progress_interval" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "10000", Sighup, "Reporting and Logging", "Time between progress updates for long-running startup operations.";
-    LogStatement "log_statement" Kind::Enum(&["none", "ddl", "mod", "all"]), "none", Superuser, "Reporting and Logging", "Sets the type of statements logged.";
+    LogStatement "log_statement" Kind::Enum(words::LoggedStatements::WORDS), "none", Superuser, "Reporting and Logging", "Sets the type of statements logged.";
     LogStatementSampleRate "log_statement_sample_rate" Kind::Float { minimum: 0.0, maximum: 1.0, unit: Unit::None }, "1", Superuser, "Reporting and Logging", "Fraction of statements exceeding log_min_duration_sample to be logged.";
     LogStatementStats "log_statement_stats" Kind::Bool, "off", Superuser, "Statistics", "Writes cumulative performance statistics to the server log.";
     LogTempFiles "log_temp_files" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "-1", Superuser, "Reporting and Logging", "Log the use of temporary files larger than this number of kilobytes.";
@@ -344,10 +345,10 @@ settings! {
     ParallelLeaderParticipation "parallel_leader_participation" Kind::Bool, "on", User, "Resource Usage / Asynchronous Behavior", "The session works beside its helpers.";
     ParallelSetupCost "parallel_setup_cost" Kind::Float { minimum: 0.0, maximum: f64::MAX, unit: Unit::None }, "1000", User, "Query Tuning / Planner Cost Constants", "Sets the planner's estimate of the cost of starting helpers.";
     ParallelTupleCost "parallel_tuple_cost" Kind::Float { minimum: 0.0, maximum: f64::MAX, unit: Unit::None }, "0.1", User, "Query Tuning / Planner Cost Constants", "Sets the planner's estimate of the cost of a row that comes from a helper.";
-    PasswordEncryption "password_encryption" Kind::Enum(&["md5", "scram-sha-256"]), "scram-sha-256", User, "Connections and Authentication", "Chooses the algorithm for storing passwords.";
-    PlanCacheMode "plan_cache_mode" Kind::Enum(&["auto", "force_generic_plan", "force_custom_plan"]), "auto", User, "Query Tuning", "Whether prepared statements are planned for the values of their parameters or for all values.";
+    PasswordEncryption "password_encryption" Kind::Enum(words::PasswordEncryption::WORDS), "scram-sha-256", User, "Connections and Authentication", "Chooses the algorithm for storing passwords.";
+    PlanCacheMode "plan_cache_mode" Kind::Enum(words::PlanCacheMode::WORDS), "auto", User, "Query Tuning", "Whether prepared statements are planned for the values of their parameters or for all values.";
     PlpgsqlCheckAsserts "plpgsql.check_asserts" Kind::Bool, "on", Superuser, "Customized Options", "Whether PL/pgSQL checks what ASSERT says.";
-    PlpgsqlVariableConflict "plpgsql.variable_conflict" Kind::Enum(&["error", "use_variable", "use_column"]), "error", Superuser, "Customized Options", "What a name in PL/pgSQL stands for that is a variable's and a column's.";
+    PlpgsqlVariableConflict "plpgsql.variable_conflict" Kind::Enum(words::VariableConflict::WORDS), "error", Superuser, "Customized Options", "What a name in PL/pgSQL stands for that is a variable's and a column's.";
     Port "port" Kind::Integer { minimum: 1, maximum: 65535, unit: Unit::None, words: &[] }, "5432", Postmaster, "Connections and Authentication", "Sets the TCP port the server listens on.";
     PreAuthDelay "pre_auth_delay" Kind::Integer { minimum: 0, maximum: 60, unit: Unit::Seconds, words: &[] }, "0", Sighup, "Developer Options", "Pause before a client is authenticated, for debuggers.";
     PrimaryConninfo "primary_conninfo" Kind::Text, "", Sighup, "Replication / Standby Servers", "How a standby connects to its primary.";
@@ -381,13 +382,13 @@ settings! {
     ServerVersionNum "server_version_num" Kind::Integer { minimum: 150000, maximum: 150000, unit: Unit::None, words: &[] }, "150000", Internal, "Preset Options", "Shows the server version as an integer.";
     SessionAuthorization "session_authorization" Kind::Text, "postgres", User, "Client Connection Defaults", "Shows the session's user name.";
     SessionPreloadLibraries "session_preload_libraries" Kind::Text, "", Superuser, "Client Connection Defaults / Shared Library Preloading", "Libraries that each session loads.";
-    SessionReplicationRole "session_replication_role" Kind::Enum(&["origin", "replica", "local"]), "origin", Superuser, "Client Connection Defaults", "Sets the session's behavior for triggers and foreign keys.";
+    SessionReplicationRole "session_replication_role" Kind::Enum(words::ReplicationRole::WORDS), "origin", Superuser, "Client Connection Defaults", "Sets the session's behavior for triggers and foreign keys.";
     SharedBuffers "shared_buffers" Kind::Integer { minimum: 16, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "128MB", Postmaster, "Resource Usage", "Sets the memory used for the page cache.";
     SharedMemorySize "shared_memory_size" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Megabytes, words: &[] }, "0", Internal, "Preset Options", "Shows the size of the memory that processes share.";
     SharedMemorySizeInHugePages "shared_memory_size_in_huge_pages" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::None, words: &[] }, "-1", Internal, "Preset Options", "Shows the huge pages for the memory that processes share.";
     SharedMemoryType "shared_memory_type" Kind::Enum(&["sysv", "mmap"]), "mmap", Postmaster, "Resource Usage / Memory", "Kind of the memory that processes share.";
     SharedPreloadLibraries "shared_preload_libraries" Kind::Text, "", Postmaster, "Client Connection Defaults / Shared Library Preloading", "Libraries that the server loads.";
-    SsiScanLocks "ssi_scan_locks" Kind::Enum(&["once", "per_tuple"]), "once", Sighup, "Commit Path", "How often a covered scan tries to take its predicate lock.";
+    SsiScanLocks "ssi_scan_locks" Kind::Enum(words::ScanLocks::WORDS), "once", Sighup, "Commit Path", "How often a covered scan tries to take its predicate lock.";
     Ssl "ssl" Kind::Bool, "off", Sighup, "Connections and Authentication", "Enables encrypted connections.";
     SslCaFile "ssl_ca_file" Kind::Text, "", Sighup, "Connections and Authentication", "Location of the certificates that verify those of clients, in PEM; relative to the data folder. Empty: clients are asked for none.";
     SslCertFile "ssl_cert_file" Kind::Text, "server.crt", Sighup, "Connections and Authentication", "Location of the server's certificate, in PEM; relative to the data folder.";
@@ -399,7 +400,7 @@ settings! {
     SslKeyFile "ssl_key_file" Kind::Text, "server.key", Sighup, "Connections and Authentication", "Location of the private key of the server's certificate, in PEM; relative to the data folder.";
     SslLibrary "ssl_library" Kind::Text, "rustls", Internal, "Preset Options", "Shows the library that encrypts.";
     SslMaxProtocolVersion "ssl_max_protocol_version" Kind::Enum(&["", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"]), "", Sighup, "Connections and Authentication / SSL", "Sets the maximum version of TLS.";
-    SslMinProtocolVersion "ssl_min_protocol_version" Kind::Enum(&["TLSv1.2", "TLSv1.3"]), "TLSv1.2", Sighup, "Connections and Authentication", "Sets the minimum version of TLS.";
+    SslMinProtocolVersion "ssl_min_protocol_version" Kind::Enum(words::LeastTls::WORDS), "TLSv1.2", Sighup, "Connections and Authentication", "Sets the minimum version of TLS.";
     SslPassphraseCommand "ssl_passphrase_command" Kind::Text, "", Sighup, "Connections and Authentication / SSL", "Command that gives the pass phrase of the private key.";
     SslPassphraseCommandSupportsReload "ssl_passphrase_command_supports_reload" Kind::Bool, "off", Sighup, "Connections and Authentication / SSL", "Runs that command on reload, too.";
     SslPreferServerCiphers "ssl_prefer_server_ciphers" Kind::Bool, "on", Sighup, "Connections and Authentication / SSL", "The server's order of ciphers counts.";
@@ -408,7 +409,7 @@ settings! {
     StatsFetchConsistency "stats_fetch_consistency" Kind::Enum(&["none", "cache", "snapshot"]), "cache", User, "Statistics / Cumulative Query and Index Statistics", "How statistics agree with each other within a transaction.";
     SuperuserReservedConnections "superuser_reserved_connections" Kind::Integer { minimum: 0, maximum: 262143, unit: Unit::None, words: &[] }, "3", Postmaster, "Connections and Authentication", "Connections kept for superusers.";
     SynchronizeSeqscans "synchronize_seqscans" Kind::Bool, "on", User, "Compatibility", "Accepted for compatibility.";
-    SynchronousCommit "synchronous_commit" Kind::Enum(&["on", "off", "local", "remote_write", "remote_apply"]), "on", User, "Write-Ahead Log", "Whether a commit's reply waits for the disk.";
+    SynchronousCommit "synchronous_commit" Kind::Enum(words::SynchronousCommit::WORDS), "on", User, "Write-Ahead Log", "Whether a commit's reply waits for the disk.";
     SynchronousStandbyNames "synchronous_standby_names" Kind::Text, "", Sighup, "Replication / Primary Server", "Standbys that a commit waits for.";
     SyslogFacility "syslog_facility" Kind::Enum(&["local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"]), "local0", Sighup, "Reporting and Logging", "Sets the facility of messages in syslog.";
     SyslogIdent "syslog_ident" Kind::Text, "postgres", Sighup, "Reporting and Logging", "Sets the name of the program in syslog.";
@@ -435,11 +436,11 @@ settings! {
     TrackWalIoTiming "track_wal_io_timing" Kind::Bool, "off", Superuser, "Statistics / Cumulative Query and Index Statistics", "Times writes of the log.";
     TransactionBuffers "transaction_buffers" Kind::Integer { minimum: 4, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "2MB", Postmaster, "Resource Usage", "Sets the memory used for the commit log's pages.";
     TransactionDeferrable "transaction_deferrable" Kind::Bool, "off", User, "Client Connection Defaults", "Whether the transaction waits until it can run without being rolled back.";
-    TransactionIsolation "transaction_isolation" Kind::Enum(&["serializable", "repeatable read", "read committed", "read uncommitted"]), "read committed", User, "Client Connection Defaults", "Sets the current transaction's isolation level.";
+    TransactionIsolation "transaction_isolation" Kind::Enum(words::IsolationWord::WORDS), "read committed", User, "Client Connection Defaults", "Sets the current transaction's isolation level.";
     TransactionReadOnly "transaction_read_only" Kind::Bool, "off", User, "Client Connection Defaults", "Sets the current transaction's read-only status.";
     TransactionTimeout "transaction_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Ends a session whose transaction runs for this long.";
     TransformNullEquals "transform_null_equals" Kind::Bool, "off", User, "Compatibility", "Treats expr = NULL as expr IS NULL.";
-    TwophaseState "twophase_state" Kind::Enum(&["memory", "wal", "file"]), "memory", Sighup, "Commit Path", "Where a prepared transaction's state is kept until it is finished.";
+    TwophaseState "twophase_state" Kind::Enum(words::TwophaseState::WORDS), "memory", Sighup, "Commit Path", "Where a prepared transaction's state is kept until it is finished.";
     UnixSocketDirectories "unix_socket_directories" Kind::Text, ".", Postmaster, "Connections and Authentication", "Folders of the Unix sockets, separated by commas; relative to the data folder. Empty for none.";
     UnixSocketGroup "unix_socket_group" Kind::Text, "", Postmaster, "Connections and Authentication", "Group that the Unix sockets belong to; empty for the server's own.";
     UnixSocketPermissions "unix_socket_permissions" Kind::Integer { minimum: 0, maximum: 511, unit: Unit::None, words: &[] }, "511", Postmaster, "Connections and Authentication", "Access permissions of the Unix socket.";
@@ -474,7 +475,7 @@ settings! {
     WalSegmentSize "wal_segment_size" Kind::Integer { minimum: 1048576, maximum: 1073741824, unit: Unit::Bytes, words: &[] }, "16MB", Internal, "Preset Options", "Shows the size of a log segment.";
     WalSenderTimeout "wal_sender_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "60000", User, "Replication / Sending Servers", "Time after which a standby counts as gone.";
     WalSkipThreshold "wal_skip_threshold" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "2048", User, "Write-Ahead Log / Settings", "Size from which new relations are synced and not logged, where wal_level is minimal.";
-    WalSyncMethod "wal_sync_method" Kind::Enum(&["fdatasync", "open_datasync", "fsync"]), "fdatasync", Postmaster, "Write-Ahead Log", "Selects the method used for forcing WAL to disk.";
+    WalSyncMethod "wal_sync_method" Kind::Enum(words::SyncMethod::WORDS), "fdatasync", Postmaster, "Write-Ahead Log", "Selects the method used for forcing WAL to disk.";
     WalWriterDelay "wal_writer_delay" Kind::Integer { minimum: 1, maximum: 10000, unit: Unit::Milliseconds, words: &[] }, "200ms", Sighup, "Write-Ahead Log", "Time between flushes for asynchronous commits.";
     WalWriterFlushAfter "wal_writer_flush_after" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Pages, words: &[] }, "128", Sighup, "Write-Ahead Log / Settings", "Log after which the writer of the log flushes.";
     WorkMem "work_mem" Kind::Integer { minimum: 64, maximum: 2147483647, unit: Unit::Kilobytes, words: &[] }, "4MB", User, "Resource Usage", "Sets the memory a sort or hash may use before it spills.";

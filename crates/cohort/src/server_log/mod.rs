@@ -10,6 +10,7 @@ mod structured;
 mod text;
 mod writer;
 
+use base::settings::words::Verbosity;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, Weak};
@@ -38,14 +39,6 @@ struct Format {
     verbosity: Verbosity,
     destinations: Destinations,
     least: Level,
-}
-
-/// `log_error_verbosity`, in the order of its words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Verbosity {
-    Terse,
-    Default,
-    Verbose,
 }
 
 /// A message, the moment at which it arose, and the server's process.
@@ -196,13 +189,9 @@ impl Format {
             generation: settings.generation(),
             prefix: text(Id::LogLinePrefix),
             time_zone: TimeZone::get(&text(Id::LogTimezone)).unwrap_or(TimeZone::UTC),
-            verbosity: match settings.get(Id::LogErrorVerbosity).as_word() {
-                Some(0) => Verbosity::Terse,
-                Some(2) => Verbosity::Verbose,
-                _ => Verbosity::Default,
-            },
+            verbosity: settings.get(Id::LogErrorVerbosity).word(),
             destinations: Destinations::parse(&text(Id::LogDestination)).unwrap_or_default(),
-            least: Level::of_word(settings.get(Id::LogMinMessages).as_word().unwrap_or(usize::MAX)),
+            least: settings.get(Id::LogMinMessages).word(),
         }
     }
 }

@@ -44,6 +44,7 @@ use crate::temporary::StatementFiles;
 use schema::catalog::Catalog;
 
 use background::Background;
+use base::settings::words::ScanLocks;
 use checkpoint::Checkpointer;
 use vacuum::Frozen;
 
@@ -185,16 +186,16 @@ impl Shared {
         self.set_fsync(settings.get(Id::Fsync).as_bool());
         let tuning = self.wal.tuning();
         tuning.set_group_commit(settings.get(Id::GroupCommit).as_bool());
-        tuning.set_delay_scope(options::delay_scope(settings));
+        tuning.set_delay_scope(settings.get(Id::CommitDelayScope).word());
         tuning.set_default_delay(delay_policy(settings));
         tuning.set_walwriter_delay_us(integer(settings, Id::WalWriterDelay) as u64 * 1000);
         self.transactions.tuning().set_early_lock_release(settings.get(Id::EarlyLockRelease).as_bool());
-        self.transactions.tuning().set_clog_update(options::clog_update(settings));
-        self.transactions.set_twophase_state(options::twophase_state(settings));
+        self.transactions.tuning().set_clog_update(settings.get(Id::ClogUpdate).word());
+        self.transactions.set_twophase_state(settings.get(Id::TwophaseState).word());
         let ssi = self.transactions.ssi();
         ssi.set_options(options::ssi(settings));
         ssi.set_names_pivots(settings.get(Id::LogSerializationConflicts).as_bool());
-        ssi.set_locks_per_tuple(settings.get(Id::SsiScanLocks).as_word() == Some(1));
+        ssi.set_locks_per_tuple(settings.get(Id::SsiScanLocks).word::<ScanLocks>() == ScanLocks::PerTuple);
     }
 }
 

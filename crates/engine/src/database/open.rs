@@ -36,7 +36,7 @@ use wal::{Epoch, Wal, WalControl};
 use xact::twophase::{PreparedOptions, saved};
 use xact::{FileRemover, ManagerOptions, TransactionManager, XactRedo};
 
-use super::options::{OpenOptions, clog_update, twophase_state};
+use super::options::OpenOptions;
 use super::vacuum::Frozen;
 use super::{Database, Shared, twophase};
 use crate::catalog_store::{CATALOG_FILE, CatalogStore};
@@ -270,7 +270,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
             transaction_buffers: options.integer(Id::TransactionBuffers) as usize,
             csn_window: options.csn_window,
             spilled_files: options.files.spilled,
-            clog_update: clog_update(&options.settings),
+            clog_update: options.settings.get(Id::ClogUpdate).word(),
             oldest_xid: from.oldest_xid,
             next_xid_at_checkpoint: from.next_xid,
         },
@@ -309,7 +309,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
             files,
         },
     );
-    transactions.set_twophase_state(twophase_state(&options.settings));
+    transactions.set_twophase_state(options.settings.get(Id::TwophaseState).word());
     let heaps = Arc::new(HeapServices {
         pool: pool.clone(),
         wal: wal.clone(),

@@ -8,8 +8,7 @@ use base::settings::{Id, ServerSettings};
 use ssi::SsiOptions;
 use vfs::descriptors::FileShare;
 use vfs::{RealVfs, Vfs};
-use wal::{DelayPolicy, DelayScope, DelaySetting, SyncMethod, WalOptions};
-use xact::twophase::TwophaseState;
+use wal::{DelayPolicy, DelaySetting, WalOptions};
 
 /// Predicate locks that memory is meant for at most: 100 MB or so.
 const LOCKS_MAX: i64 = 1_000_000;
@@ -75,19 +74,14 @@ impl OpenOptions {
     }
 
     pub(crate) fn wal_options(&self, segment_size_bytes: u64) -> WalOptions {
-        let sync_method = match self.settings.get(Id::WalSyncMethod).as_word() {
-            Some(1) => SyncMethod::OpenDatasync,
-            Some(2) => SyncMethod::Fsync,
-            _ => SyncMethod::Fdatasync,
-        };
         WalOptions {
             segment_size_bytes,
             buffers_bytes: self.integer(Id::WalBuffers) as usize * base::limits::PAGE_SIZE_BYTES,
-            sync_method,
+            sync_method: self.settings.get(Id::WalSyncMethod).word(),
             direct_io: self.settings.get(Id::WalDirectIo).as_bool(),
             fsync: self.settings.get(Id::Fsync).as_bool(),
             group_commit: self.settings.get(Id::GroupCommit).as_bool(),
-            delay_scope: delay_scope(&self.settings),
+            delay_scope: self.settings.get(Id::CommitDelayScope).word(),
             default_delay: delay_policy(&self.settings),
             ..WalOptions::default()
         }
@@ -99,13 +93,6 @@ pub(crate) fn integer(settings: &ServerSettings, id: Id) -> i64 {
     settings.get(id).as_integer().unwrap_or(0)
 }
 
-pub(crate) fn delay_scope(settings: &ServerSettings) -> DelayScope {
-    match settings.get(Id::CommitDelayScope).as_word() {
-        Some(1) => DelayScope::Each,
-        _ => DelayScope::Leader,
-    }
-}
-
 /// `commit_delay` and `commit_siblings` of everybody who has not set their own.
 pub(crate) fn delay_policy(settings: &ServerSettings) -> DelayPolicy {
     let delay = match settings.get(Id::CommitDelay).as_integer() {
@@ -114,22 +101,6 @@ pub(crate) fn delay_policy(settings: &ServerSettings) -> DelayPolicy {
         Some(delay_us) => DelaySetting::Micros(delay_us as u32),
     };
     DelayPolicy { delay, siblings: integer(settings, Id::CommitSiblings) as u32 }
-}
-
-pub(crate) fn clog_update(settings: &ServerSettings) -> clog::ClogUpdate {
-    match settings.get(Id::ClogUpdate).as_word() {
-        Some(1) => clog::ClogUpdate::Group,
-        Some(2) => clog::ClogUpdate::Each,
-        _ => clog::ClogUpdate::Cohort,
-    }
-}
-
-pub(crate) fn twophase_state(settings: &ServerSettings) -> TwophaseState {
-    match settings.get(Id::TwophaseState).as_word() {
-        Some(1) => TwophaseState::Wal,
-        Some(2) => TwophaseState::File,
-        _ => TwophaseState::Memory,
-    }
 }
 
 /// How finely serializable transactions are remembered.

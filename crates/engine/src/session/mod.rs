@@ -36,6 +36,7 @@ pub use twophase::Finisher;
 
 use crate::database::{Database, Shared, delay_policy};
 use crate::table::Table;
+use base::settings::words::SynchronousCommit;
 use ddl::Ddl;
 pub(crate) use exports::Exports;
 use exports::OwnExports;
@@ -146,7 +147,8 @@ impl Session {
         let slot = database.shared.transactions.register_session(interrupt.clone())?;
         let settings = database.settings();
         let deadlock_ms = crate::database::integer(settings, base::settings::Id::DeadlockTimeout).max(1) as u64;
-        let synchronous_commit = settings.get(base::settings::Id::SynchronousCommit).as_word() != Some(1);
+        let synchronous_commit =
+            settings.get(base::settings::Id::SynchronousCommit).word::<SynchronousCommit>() != SynchronousCommit::Off;
         let session = Session {
             slot: RefCell::new(slot),
             levels: RefCell::new(Vec::new()),

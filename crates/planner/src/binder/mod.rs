@@ -43,6 +43,7 @@ mod window;
 
 pub use aggregate::same;
 pub(crate) use aggregate::{is_one_aggregate, is_one_value, same_set_call};
+pub use base::settings::words::VariableConflict;
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };
@@ -112,17 +113,6 @@ pub trait VariableNames {
     fn conflict(&self) -> VariableConflict {
         VariableConflict::Error
     }
-}
-
-/// `plpgsql.variable_conflict`
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VariableConflict {
-    /// 42702
-    Error,
-    /// The variable is meant.
-    UseVariable,
-    /// The column is meant.
-    UseColumn,
 }
 
 /// The state of the session that binding and planning use.

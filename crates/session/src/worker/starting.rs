@@ -17,13 +17,17 @@ use crate::conversation::Conversation;
 use crate::startup::{self, EncryptionKind, Refusal, Request};
 use crate::stream::Stream;
 use crate::tls::common_name;
+use base::settings::words::PasswordEncryption;
 
 /// Whether the method `md5` asks a client for an MD5 hash: if the role's password is kept as one, and if there is none, as if it had
 /// been kept now.
 fn asks_for_md5(instance: &Instance, kept: Option<&str>) -> bool {
     match kept {
         Some(kept) => sql::password::is_md5(kept),
-        None => instance.database().settings().get(Id::PasswordEncryption).as_word() == Some(0),
+        None => {
+            instance.database().settings().get(Id::PasswordEncryption).word::<PasswordEncryption>()
+                == PasswordEncryption::Md5
+        }
     }
 }
 

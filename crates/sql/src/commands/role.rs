@@ -113,14 +113,6 @@ fn require_superuser(ddl: &Ddl<'_>, what: &str) -> Result<()> {
     Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
 }
 
-/// How the session keeps passwords.
-fn password_encryption(ddl: &Ddl<'_>) -> password::Encryption {
-    match ddl.state.setting(Id::PasswordEncryption).as_word() {
-        Some(0) => password::Encryption::Md5,
-        _ => password::Encryption::Scram,
-    }
-}
-
 fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -> Result<()> {
     for (number, option) in options.iter().enumerate() {
         if options[..number].iter().any(|other| other.name == option.name) {
@@ -150,7 +142,9 @@ fn apply(ddl: &mut Ddl<'_>, role: &mut RoleDef, options: &[DefinitionElement]) -
                 let password = option.value.as_ref().and_then(|_| option.text()).unwrap_or_default();
                 role.password = match password.is_empty() {
                     true => None,
-                    false => password::to_keep(&password, &role.name, password_encryption(ddl))?,
+                    false => {
+                        password::to_keep(&password, &role.name, ddl.state.setting(Id::PasswordEncryption).word())?
+                    }
                 };
                 if role.password.is_none() && option.value.is_some() {
                     let message = "empty string is not a valid password, clearing password";

@@ -18,8 +18,9 @@ use super::frame::Frame;
 use super::interpret::gather_rows;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
 use crate::state::planning::Environment;
-use crate::state::{CUSTOM_PLANS_FIRST, Nested, PlanCacheMode, Planned, RelationLocks, SessionState, query_plan};
+use crate::state::{CUSTOM_PLANS_FIRST, Nested, Planned, RelationLocks, SessionState, query_plan};
 use crate::state::{Cursor, session_of};
+use base::settings::words::PlanCacheMode;
 use executor::{CallPlace, Due, Locals, OnRow, Run, StoreReader};
 use planner::binder::{Parameters, VariableConflict, VariableNames};
 
@@ -82,11 +83,7 @@ impl VariableNames for Names<'_> {
     }
 
     fn conflict(&self) -> VariableConflict {
-        self.frame.function.conflict.unwrap_or_else(|| match self.conflict.as_word() {
-            Some(1) => VariableConflict::UseVariable,
-            Some(2) => VariableConflict::UseColumn,
-            _ => VariableConflict::Error,
-        })
+        self.frame.function.conflict.unwrap_or_else(|| self.conflict.word())
     }
 }
 
@@ -182,7 +179,7 @@ fn plan_for_values(
     frame: &Frame<'_>,
     run: &Run<'_, '_>,
 ) -> Result<ExpressionPlan> {
-    let is_wanted = match PlanCacheMode::of(session_of(run)) {
+    let is_wanted = match session_of(run).setting(Id::PlanCacheMode).word() {
         PlanCacheMode::ForceGeneric => false,
         PlanCacheMode::ForceCustom => true,
         PlanCacheMode::Auto => generic.custom_plans.load(Ordering::Relaxed) < CUSTOM_PLANS_FIRST,

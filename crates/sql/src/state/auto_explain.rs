@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use base::report::Level;
+use base::settings::words::{PlanFormat, Words};
 use base::settings::{Id, SessionSettings, Value as Setting};
 use engine::PageMeter;
 use executor::Measurements;
@@ -16,7 +17,7 @@ pub(crate) struct ExplainOptions {
     pub(crate) timing: bool,
     pub(crate) summary: bool,
     pub(crate) buffers: bool,
-    pub(crate) format: ExplainFormat,
+    pub(crate) format: PlanFormat,
 }
 
 impl ExplainOptions {
@@ -28,17 +29,8 @@ impl ExplainOptions {
         timing: true,
         summary: false,
         buffers: false,
-        format: ExplainFormat::Text,
+        format: PlanFormat::Text,
     };
-}
-
-/// How a plan is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ExplainFormat {
-    Text,
-    Json,
-    Yaml,
-    Xml,
 }
 
 /// The settings `auto_explain.*`.
@@ -73,16 +65,11 @@ impl AutoExplain {
             timing: analyze && is_on(Id::AutoExplainLogTiming),
             summary: false,
             buffers: analyze && is_on(Id::AutoExplainLogBuffers),
-            format: match settings.get(Id::AutoExplainLogFormat).as_word() {
-                Some(1) => ExplainFormat::Xml,
-                Some(2) => ExplainFormat::Json,
-                Some(3) => ExplainFormat::Yaml,
-                _ => ExplainFormat::Text,
-            },
+            format: settings.get(Id::AutoExplainLogFormat).word(),
         };
         let level = match settings.get(Id::AutoExplainLogLevel).as_word() {
             // The words leave out `error`, which stands before `log` among the levels.
-            Some(place @ 0..8) => Level::of_word(place),
+            Some(place @ 0..8) => Level::at(place).unwrap_or(Level::Log),
             _ => Level::Log,
         };
         let sample_rate = match settings.get(Id::AutoExplainSampleRate) {

@@ -15,6 +15,7 @@ use types::{SqlType, Value};
 use super::auto_explain::Watched;
 use super::instance::Instance;
 use super::session_state::SessionState;
+use base::settings::words::LoggedStatements;
 use executor::client::Severity;
 
 /// The classes of `log_statement`: its words ask for a class and those before it.
@@ -51,25 +52,24 @@ pub(crate) struct LogSettings {
 
 impl LogSettings {
     pub(crate) fn new(settings: &SessionSettings) -> LogSettings {
-        let level = |id: Id| Level::of_word(settings.get(id).as_word().unwrap_or(usize::MAX));
         let integer = |id: Id| settings.get(id).as_integer().unwrap_or(-1);
         let rate = |id: Id| match settings.get(id) {
             Setting::Float(rate) => rate,
             _ => 0.0,
         };
-        let statements = match settings.get(Id::LogStatement).as_word() {
-            Some(1) => Some(StatementClass::Definition),
-            Some(2) => Some(StatementClass::Change),
-            Some(3) => Some(StatementClass::Other),
-            _ => None,
+        let statements = match settings.get(Id::LogStatement).word() {
+            LoggedStatements::None => None,
+            LoggedStatements::Definitions => Some(StatementClass::Definition),
+            LoggedStatements::Changes => Some(StatementClass::Change),
+            LoggedStatements::All => Some(StatementClass::Other),
         };
         let duration = settings.get(Id::LogDuration).as_bool();
         let (min_duration_ms, min_sample_ms) =
             (integer(Id::LogMinDurationStatement), integer(Id::LogMinDurationSample));
         let transaction_sample_rate = rate(Id::LogTransactionSampleRate);
         LogSettings {
-            min_messages: level(Id::LogMinMessages),
-            min_error_statement: level(Id::LogMinErrorStatement),
+            min_messages: settings.get(Id::LogMinMessages).word(),
+            min_error_statement: settings.get(Id::LogMinErrorStatement).word(),
             statements,
             duration,
             min_duration_ms,
@@ -144,8 +144,7 @@ impl Instance {
         named: Option<(&str, &str)>,
         activity: &str,
     ) {
-        let least = self.database().settings().get(Id::LogMinMessages).as_word();
-        if level < Level::of_word(least.unwrap_or(usize::MAX)) {
+        if level < self.database().settings().get(Id::LogMinMessages).word::<Level>() {
             return;
         }
         let facts = Facts {

@@ -13,6 +13,7 @@ use types::{SqlType, Value, oids};
 use super::plan_cache::{Key, Planned};
 use super::relation_locks::RelationLocks;
 use super::session_state::SessionState;
+use base::settings::words::PlanCacheMode;
 use planner::binder::{Parameters, PlannerSettings};
 
 /// A prepared statement: its text, and a plan that is made anew when the catalog has changed.
@@ -45,29 +46,6 @@ struct PlanCounts {
 
 /// So many custom plans are made before one that is good for all values is considered.
 pub const CUSTOM_PLANS_FIRST: u64 = 5;
-
-/// `plan_cache_mode`: which plans a statement with parameters gets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PlanCacheMode {
-    /// Those that are expected to cost less.
-    Auto,
-    /// One that is good for all values.
-    ForceGeneric,
-    /// One for the values of each run.
-    ForceCustom,
-}
-
-impl PlanCacheMode {
-    /// The session's.
-    pub fn of(state: &SessionState) -> PlanCacheMode {
-        // In the order of the setting's words.
-        match state.setting(Id::PlanCacheMode).as_word() {
-            Some(1) => PlanCacheMode::ForceGeneric,
-            Some(2) => PlanCacheMode::ForceCustom,
-            _ => PlanCacheMode::Auto,
-        }
-    }
-}
 
 /// The plan that was made last.
 #[derive(Default)]
@@ -199,7 +177,7 @@ impl Prepared {
     }
 
     fn wants_custom_plan(&self, state: &SessionState, generic: &Planned) -> bool {
-        match PlanCacheMode::of(state) {
+        match state.setting(Id::PlanCacheMode).word() {
             PlanCacheMode::ForceGeneric => return false,
             PlanCacheMode::ForceCustom => return true,
             PlanCacheMode::Auto => {}

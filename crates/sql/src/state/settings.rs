@@ -15,6 +15,7 @@ use types::datetime::TimeZone;
 use super::auto_explain::AutoExplain;
 use super::session_state::SessionState;
 use super::tcp::TcpTimes;
+use base::settings::words::{IsolationWord, MessageLevel};
 use executor::client::{Client, Severity};
 use executor::{invalid_value, parts_of_date_style, timeout};
 
@@ -46,12 +47,16 @@ impl CachedSettings {
     /// Reads them.
     pub fn new(settings: &SessionSettings) -> CachedSettings {
         let timeout = |id: Id| timeout(settings, id);
-        let messages = [Severity::Debug; 5].into_iter().chain([Severity::Log, Severity::Notice, Severity::Warning]);
-        let level = settings.get(Id::ClientMinMessages).as_word().unwrap_or(6);
+        let level = settings.get(Id::ClientMinMessages).word();
         CachedSettings {
             generation: settings.generation(),
-            only_errors: level > 7,
-            client_min_messages: messages.into_iter().nth(level).unwrap_or(Severity::Warning),
+            only_errors: level == MessageLevel::Error,
+            client_min_messages: match level {
+                MessageLevel::Log => Severity::Log,
+                MessageLevel::Notice => Severity::Notice,
+                MessageLevel::Warning | MessageLevel::Error => Severity::Warning,
+                _ => Severity::Debug,
+            },
             statement_timeout: timeout(Id::StatementTimeout),
             idle_in_transaction_timeout: timeout(Id::IdleInTransactionSessionTimeout),
             idle_timeout: timeout(Id::IdleSessionTimeout),
@@ -71,16 +76,16 @@ impl CachedSettings {
 
 /// The isolation level a setting names.
 pub(crate) fn isolation_of(value: &Setting) -> Isolation {
-    match value.as_word() {
-        Some(0) => Isolation::Serializable,
-        Some(1) => Isolation::RepeatableRead,
-        _ => Isolation::ReadCommitted,
+    match value.word() {
+        IsolationWord::Serializable => Isolation::Serializable,
+        IsolationWord::RepeatableRead => Isolation::RepeatableRead,
+        IsolationWord::ReadCommitted | IsolationWord::ReadUncommitted => Isolation::ReadCommitted,
     }
 }
 
 /// Whether a setting names the level that is READ COMMITTED by another name.
 pub(crate) fn is_read_uncommitted(value: &Setting) -> bool {
-    value.as_word() == Some(3)
+    value.word::<IsolationWord>() == IsolationWord::ReadUncommitted
 }
 
 /// Completes a partial `DateStyle` from the present one, and names it as PostgreSQL does.

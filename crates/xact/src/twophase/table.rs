@@ -1,5 +1,6 @@
 //! The table of prepared transactions, by gid.
 
+pub use base::settings::words::TwophaseState;
 use std::path::{Path, PathBuf};
 
 use base::{Error, Lsn, Oid, OwnerId, Result, Xid, sqlstate};
@@ -12,19 +13,6 @@ use vfs::Vfs;
 
 use super::Gid;
 use crate::TransactionManager;
-
-/// Where a prepared transaction's state is kept until it is finished (`twophase_state`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum TwophaseState {
-    /// In memory.
-    #[default]
-    Memory = 0,
-    /// In the log, to be read again.
-    Wal = 1,
-    /// In a file of its own.
-    File = 2,
-}
 
 /// Settings of prepared transactions.
 #[derive(Clone)]

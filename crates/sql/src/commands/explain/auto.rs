@@ -8,8 +8,9 @@ use types::Value;
 
 use super::nodes::Explainer;
 use super::render::{Summary, document, text};
-use crate::state::auto_explain::{ExplainFormat, Watched};
+use crate::state::auto_explain::Watched;
 use crate::state::{Planned, SessionState, query_plan};
+use base::settings::words::PlanFormat;
 
 impl Watched {
     /// The message about a statement that has ended, and its level; nothing if it was quick.
@@ -35,7 +36,7 @@ impl Watched {
             let node = explainer.explain(plan);
             let summary = Summary { planning: None, execution: None };
             match options.format {
-                ExplainFormat::Text => format!("Query Text: {query}\n{}", text(&node, options, &summary).join("\n")),
+                PlanFormat::Text => format!("Query Text: {query}\n{}", text(&node, options, &summary).join("\n")),
                 format => with_query(&document(&node, options, &summary, format), format, query),
             }
         };
@@ -48,7 +49,7 @@ impl Watched {
 }
 
 /// The document of EXPLAIN, a list of one plan, as that plan alone with the query's text before it.
-fn with_query(document: &str, format: ExplainFormat, query: &str) -> String {
+fn with_query(document: &str, format: PlanFormat, query: &str) -> String {
     let quoted = serde_json::Value::from(query).to_string();
     let lines: Vec<&str> = document.lines().collect();
     let dedented = |lines: &[&str]| {
@@ -56,20 +57,20 @@ fn with_query(document: &str, format: ExplainFormat, query: &str) -> String {
     };
     match format {
         // Around the plan stand the brackets of the list, and its braces.
-        ExplainFormat::Json => {
+        PlanFormat::Json => {
             let inner = lines.get(2..lines.len().saturating_sub(2)).unwrap_or_default();
             format!("{{\n  \"Query Text\": {quoted},\n{}\n}}", dedented(inner))
         }
-        ExplainFormat::Yaml => {
+        PlanFormat::Yaml => {
             let all = document.replacen("- ", "  ", 1);
             format!("Query Text: {quoted}\n{}", dedented(&all.lines().collect::<Vec<_>>()))
         }
-        ExplainFormat::Xml => {
+        PlanFormat::Xml => {
             let inner = lines.get(2..lines.len().saturating_sub(2)).unwrap_or_default();
             let text = query.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
             let head = lines.first().copied().unwrap_or_default();
             format!("{head}\n  <Query-Text>{text}</Query-Text>\n{}\n</explain>", dedented(inner))
         }
-        ExplainFormat::Text => document.to_owned(),
+        PlanFormat::Text => document.to_owned(),
     }
 }

@@ -17,9 +17,11 @@ use syntax::tree::{Explain, Statement};
 use types::{SqlType, Value};
 
 use super::prepared;
-use crate::state::auto_explain::{ExplainFormat, ExplainOptions};
+use crate::state::auto_explain::ExplainOptions;
 use crate::state::planning::Environment;
-use crate::state::{PlanCacheMode, Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_read_only};
+use crate::state::{Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_read_only};
+use base::settings::Id;
+use base::settings::words::{PlanCacheMode, PlanFormat};
 use executor::client::Client;
 use executor::{Locals, Measurements, Run, build_to_run, run_pending_checks};
 use planner::binder::{Parameters, VariableNames};
@@ -64,10 +66,10 @@ pub fn run(
     let planning = planning.elapsed();
     if matches!(planned.statement.kind, StatementKind::Utility(_)) {
         let line = match options.format {
-            ExplainFormat::Text => "Utility statements have no plan structure",
-            ExplainFormat::Json => "[\n  \"Utility Statement\"\n]",
-            ExplainFormat::Yaml => "- \"Utility Statement\"",
-            ExplainFormat::Xml => {
+            PlanFormat::Text => "Utility statements have no plan structure",
+            PlanFormat::Json => "[\n  \"Utility Statement\"\n]",
+            PlanFormat::Yaml => "- \"Utility Statement\"",
+            PlanFormat::Xml => {
                 "<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Utility-Statement />\n</explain>"
             }
         };
@@ -85,13 +87,14 @@ pub fn run(
     let view = state.catalog();
     // A plan that was chosen for all values shows none.
     let is_generic = matches!(explain.statement, Statement::Execute(_))
-        && (planned.statement.depends_on_values || PlanCacheMode::of(state) == PlanCacheMode::ForceGeneric);
+        && (planned.statement.depends_on_values
+            || state.setting(Id::PlanCacheMode).word::<PlanCacheMode>() == PlanCacheMode::ForceGeneric);
     let shown: &[Value] = if is_generic { &[] } else { &values };
     let mut explainer = Explainer::new(state, &view, &planned.statement, options, shown, measured.as_ref());
     let mut lines = || {
         let node = explainer.explain(plan);
         match options.format {
-            ExplainFormat::Text => text(&node, options, &summary),
+            PlanFormat::Text => text(&node, options, &summary),
             structured => vec![document(&node, options, &summary, structured)],
         }
     };
@@ -176,10 +179,10 @@ fn read_options(explain: &Explain, source: &str) -> Result<ExplainOptions> {
             "format" => {
                 let format = element.text().unwrap_or_default().to_ascii_lowercase();
                 match format.as_str() {
-                    "text" => options.format = ExplainFormat::Text,
-                    "json" => options.format = ExplainFormat::Json,
-                    "yaml" => options.format = ExplainFormat::Yaml,
-                    "xml" => options.format = ExplainFormat::Xml,
+                    "text" => options.format = PlanFormat::Text,
+                    "json" => options.format = PlanFormat::Json,
+                    "yaml" => options.format = PlanFormat::Yaml,
+                    "xml" => options.format = PlanFormat::Xml,
                     _ => {
                         let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
                         return Err(at(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)));

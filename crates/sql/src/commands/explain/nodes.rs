@@ -19,7 +19,8 @@ use types::reg_types::quote_identifier;
 use types::{SqlType, Value, oids};
 
 use crate::state::SessionState;
-use crate::state::auto_explain::{ExplainFormat, ExplainOptions};
+use crate::state::auto_explain::ExplainOptions;
+use base::settings::words::PlanFormat;
 use executor::{Measured, Measurements};
 use planner::deparse::{Deparser, Qualify, sort_suffix};
 
@@ -156,7 +157,7 @@ impl<'e> Explainer<'e> {
             _ => return,
         };
         if let Some(measured) = shown.measured
-            && (measured.removed_rows > 0 || self.options.format != ExplainFormat::Text)
+            && (measured.removed_rows > 0 || self.options.format != PlanFormat::Text)
         {
             let rows = measured.removed_rows as f64 / measured.loops.max(1) as f64;
             shown.properties.push((removed, Property::Number(format!("{rows:.0}"))));

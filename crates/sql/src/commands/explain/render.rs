@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::nodes::{Property, Shown};
-use crate::state::auto_explain::{ExplainFormat, ExplainOptions};
+use crate::state::auto_explain::ExplainOptions;
+use base::settings::words::PlanFormat;
 use engine::PageUse;
 use executor::Effort;
 
@@ -140,7 +141,7 @@ fn in_order(node: &Shown) -> impl Iterator<Item = &Shown> {
 }
 
 /// A structured form, in PostgreSQL's layout.
-pub(super) fn document(node: &Shown, options: ExplainOptions, summary: &Summary, format: ExplainFormat) -> String {
+pub(super) fn document(node: &Shown, options: ExplainOptions, summary: &Summary, format: PlanFormat) -> String {
     let mut fields = vec![("Plan".to_owned(), Field::Object(node_fields(node, options)))];
     if options.buffers {
         // The catalog lies in memory: planning uses no pages.
@@ -157,16 +158,16 @@ pub(super) fn document(node: &Shown, options: ExplainOptions, summary: &Summary,
     }
     let mut out = String::new();
     match format {
-        ExplainFormat::Text | ExplainFormat::Json => {
+        PlanFormat::Text | PlanFormat::Json => {
             out.push_str("[\n  {\n");
             write_json(&fields, 4, &mut out);
             out.push_str("\n  }\n]");
         }
-        ExplainFormat::Yaml => {
+        PlanFormat::Yaml => {
             out.push_str("- ");
             write_yaml(&fields, 2, &mut out);
         }
-        ExplainFormat::Xml => {
+        PlanFormat::Xml => {
             out.push_str("<explain xmlns=\"http://www.postgresql.org/2009/explain\">\n  <Query>\n");
             write_xml(&fields, 4, &mut out);
             out.push_str("  </Query>\n</explain>");
@@ -413,7 +414,7 @@ mod tests {
     }
 
     fn options() -> ExplainOptions {
-        ExplainOptions { format: ExplainFormat::Json, ..ExplainOptions::UNASKED }
+        ExplainOptions { format: PlanFormat::Json, ..ExplainOptions::UNASKED }
     }
 
     const NO_SUMMARY: Summary = Summary { planning: None, execution: None };
@@ -445,7 +446,7 @@ mod tests {
         scan.properties.push(("Filter", Property::Text("(b < 'x&y')".to_owned())));
         scan.properties.push(("Sort Key", Property::List(vec!["a".to_owned(), "b DESC".to_owned()])));
         let options = ExplainOptions { costs: false, ..options() };
-        let shown = document(&node("Sort", vec![scan]), options, &NO_SUMMARY, ExplainFormat::Xml);
+        let shown = document(&node("Sort", vec![scan]), options, &NO_SUMMARY, PlanFormat::Xml);
         let lines: Vec<&str> = shown.lines().map(str::trim).collect();
         assert_eq!(lines[0], "<explain xmlns=\"http://www.postgresql.org/2009/explain\">");
         for wanted in [
@@ -463,7 +464,7 @@ mod tests {
     fn the_json_form_is_json() {
         let mut child = node("Seq Scan", Vec::new());
         child.relationship = "Outer";
-        let shown = document(&node("Sort", vec![child]), options(), &NO_SUMMARY, ExplainFormat::Json);
+        let shown = document(&node("Sort", vec![child]), options(), &NO_SUMMARY, PlanFormat::Json);
         let parsed: Json = serde_json::from_str(&shown).expect("it is JSON");
         assert_eq!(parsed[0]["Plan"]["Plans"][0]["Parent Relationship"], "Outer");
         assert_eq!(parsed[0]["Plan"]["Plan Rows"], 3);
