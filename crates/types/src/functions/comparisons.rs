@@ -125,19 +125,23 @@ impl Pair for Floats {
 /// Dates and timestamps meet as timestamps; if one has a zone, both are taken as moments in the session's zone.
 impl Pair for Moments {
     fn compare(context: &mut dyn EvalContext, left: &Value, right: &Value) -> Ordering {
-        let zone = &context.format().time_zone;
         let with_zone = matches!(left, Value::TimestampTz(_)) || matches!(right, Value::TimestampTz(_));
-        let moment = |value: &Value| match value {
-            Value::Date(days) if with_zone => date_to_timestamptz(*days, zone),
-            Value::Date(days) => date_to_timestamp(*days),
-            Value::Timestamp(timestamp) if with_zone => timestamp_to_timestamptz(*timestamp, zone),
-            Value::Timestamp(timestamp) | Value::TimestampTz(timestamp) => Ok(*timestamp),
-            _ => Ok(0),
-        };
-        // Values that can't be converted lie beyond all finite moments, and before infinity.
-        let place = |value: &Value| moment(value).unwrap_or(i64::MAX - 1);
-        place(left).cmp(&place(right))
+        place_in_time(context, left, with_zone).cmp(&place_in_time(context, right, with_zone))
     }
+}
+
+/// The place of a date or timestamp among all moments; `with_zone`: in the session's zone. Values that can't be converted lie beyond all
+/// finite moments on their side, and within the infinite ones.
+pub(super) fn place_in_time(context: &dyn EvalContext, value: &Value, with_zone: bool) -> i64 {
+    let zone = &context.format().time_zone;
+    let (moment, is_early) = match value {
+        Value::Date(days) if with_zone => (date_to_timestamptz(*days, zone), *days < 0),
+        Value::Date(days) => (date_to_timestamp(*days), *days < 0),
+        Value::Timestamp(timestamp) if with_zone => (timestamp_to_timestamptz(*timestamp, zone), *timestamp < 0),
+        Value::Timestamp(timestamp) | Value::TimestampTz(timestamp) => (Ok(*timestamp), false),
+        _ => (Ok(0), false),
+    };
+    moment.unwrap_or(if is_early { i64::MIN + 1 } else { i64::MAX - 1 })
 }
 
 impl Pair for ZonedMoments {

@@ -24,6 +24,9 @@ fn invalid_power(message: &str) -> Error {
     Error::new(sqlstate::INVALID_ARGUMENT_FOR_POWER_FUNCTION, message)
 }
 
+/// From this argument on PostgreSQL says that e's power is too large: three times the digits that a result may have behind its point.
+const EXP_ARGUMENT_LIMIT: f64 = 6000.0;
+
 impl Numeric {
     /// The square root. 2201F for negative numbers.
     pub fn sqrt(&self) -> Result<Numeric> {
@@ -49,8 +52,6 @@ impl Numeric {
 
     /// e to this power. 22003 when the result is too large.
     pub fn exp(&self) -> Result<Numeric> {
-        /// From here on PostgreSQL says that the result is too large: three times the digits that a result may have behind its point.
-        const EXP_ARGUMENT_LIMIT: f64 = 6000.0;
         match self {
             Numeric::NaN | Numeric::Infinity => return Ok(self.clone()),
             Numeric::NegativeInfinity => return Ok(Numeric::ZERO),
@@ -224,10 +225,11 @@ impl Numeric {
         let rough_ln = Numeric::from_parts(ln_fixed(&magnitude, rough_scale)?, rough_scale)?;
         let rough = rough_ln.multiply(exponent)?.to_f64();
         let log10 = rough * std::f64::consts::LOG10_E;
-        if log10 > super::MAX_INTEGER_DIGITS as f64 + 6.0 {
+        // As in PostgreSQL, which limits the argument of the exponential function: larger powers are not computed.
+        if rough >= EXP_ARGUMENT_LIMIT {
             return Err(overflow());
         }
-        if log10 + 1.0 < -(MAX_DISPLAY_SCALE as f64) {
+        if rough <= -EXP_ARGUMENT_LIMIT || log10 + 1.0 < -(MAX_DISPLAY_SCALE as f64) {
             return Numeric::from_parts(BigInt::zero(), MAX_DISPLAY_SCALE as u32);
         }
         let result_scale = display_scale(MIN_SIGNIFICANT_DIGITS - log10 as i64, &scales);
