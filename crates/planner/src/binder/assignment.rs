@@ -16,7 +16,7 @@ pub(super) struct Source {
 }
 
 /// A call of a function that SQL has no name for.
-pub(super) fn call(function: &'static FunctionDef, arguments: Vec<Expr>, result: SqlType) -> Expr {
+pub(crate) fn call_unnamed(function: &'static FunctionDef, arguments: Vec<Expr>, result: SqlType) -> Expr {
     let types = CallTypes::new(arguments.iter().map(|argument| argument.sql_type), result);
     let call = Call {
         function: FunctionTarget::Builtin(function),
@@ -117,7 +117,7 @@ impl Binder<'_, '_> {
                     })?
                 };
                 let place = Expr::constant(Value::Int4(place as i32), SqlType::INT4);
-                Ok(call(&assign::FIELD, vec![current, value, place], base))
+                Ok(call_unnamed(&assign::FIELD, vec![current, value, place], base))
             }
             Some(Indirection::Index(_) | Indirection::Slice(..)) => {
                 let count = steps
@@ -129,7 +129,7 @@ impl Binder<'_, '_> {
                     let (path, starts_with_number) = self.json_path(subscripts, column.location)?;
                     let value = self.subscripted_value(source, SqlType::new(oids::JSONB), column)?;
                     let first = Expr::constant(Value::Bool(starts_with_number), SqlType::BOOL);
-                    return Ok(call(&assign::JSON_DOCUMENT, vec![current, value, path, first], base));
+                    return Ok(call_unnamed(&assign::JSON_DOCUMENT, vec![current, value, path, first], base));
                 }
                 let Some(element) = types::element_type(self.context.lookup, base.oid) else {
                     let found = self.type_name(sql_type.oid);
@@ -184,7 +184,7 @@ impl Binder<'_, '_> {
         }
         let mut arguments = vec![current, value, Expr::constant(Value::from(kinds), SqlType::new(oids::TEXT))];
         arguments.append(&mut bounds);
-        Ok(call(&assign::ARRAY, arguments, base))
+        Ok(call_unnamed(&assign::ARRAY, arguments, base))
     }
 
     /// The new value of the part that subscripts select.
@@ -217,7 +217,7 @@ impl Binder<'_, '_> {
         let [function] = types::functions_named("jsonb_extract_path") else {
             return Err(Error::internal("jsonb_extract_path is not one function"));
         };
-        Ok(call(function, vec![json, path], SqlType::new(oids::JSONB)))
+        Ok(call_unnamed(function, vec![json, path], SqlType::new(oids::JSONB)))
     }
 
     /// Subscripts as a path of texts, and whether the first is a number.

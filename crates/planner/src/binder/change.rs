@@ -149,7 +149,7 @@ impl Binder<'_, '_> {
         let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
         if let Some(identity) = &column.identity {
             let sequence = Expr::constant(types::Value::oid(identity.sequence), SqlType::new(oids::REGCLASS));
-            let next = assignment::call(&NEXT_VALUE_OF_IDENTITY, vec![sequence], SqlType::INT8);
+            let next = assignment::call_unnamed(&NEXT_VALUE_OF_IDENTITY, vec![sequence], SqlType::INT8);
             return self.coerce_for_column(next, sql_type, &column.name, -1);
         }
         let of_domain =

@@ -43,6 +43,7 @@ mod window;
 
 pub use aggregate::same;
 pub(crate) use aggregate::{is_one_aggregate, is_one_value, same_set_call};
+pub(crate) use assignment::call_unnamed;
 pub use base::settings::words::VariableConflict;
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,

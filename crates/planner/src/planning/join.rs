@@ -3,12 +3,14 @@
 use base::{Error, Result};
 use plan::bound::{Query, RelationKind, for_each_inner};
 use plan::{Expr, ExprKind, JoinKind};
+use types::functions::join_keys::join_key;
 use types::{OperatorRole, SqlType, oids};
 
 use super::access::{Offered, ScanPath, is_hashable};
 use super::flatten::{Group, OuterJoin, RelationSet, Unit, relations_of};
 use super::selectivity::{Relations, conjunction};
 use super::{DISABLED_COST, Planner};
+use crate::binder::call_unnamed;
 
 /// Where there are fewer rows on a side, and hashing is allowed, nobody looks for a merge join.
 const MERGED_ROWS_MIN: f64 = 10_000.0;
@@ -780,6 +782,7 @@ pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet)
     let [a, b] = call.arguments.as_slice() else { return None };
     let integers = |oid| matches!(oid, oids::INT2 | oids::INT4 | oids::INT8);
     let alike = operator.left == operator.right || (integers(operator.left) && integers(operator.right));
+    let key_function = join_key(operator.left, operator.right);
     // An operator on arrays or enums takes any of them.
     let is_polymorphic = types::is_pseudo_target(operator.left) && operator.left != oids::RECORD;
     let hashable = if is_polymorphic {
@@ -787,7 +790,7 @@ pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet)
     } else {
         is_hashable(operator.left) && is_hashable(operator.right)
     };
-    if !alike || !hashable {
+    if key_function.is_none() && !(alike && hashable) {
         return None;
     }
     let (a_set, b_set) = (relations_of(a), relations_of(b));
@@ -798,6 +801,9 @@ pub(super) fn hash_keys(condition: &Expr, left: RelationSet, right: RelationSet)
     }
     // A varchar among padded values is compared as one, which needs no cast.
     let key = |argument: &Expr| {
+        if let Some((function, result)) = key_function {
+            return call_unnamed(function, vec![argument.clone()], result);
+        }
         let sql_type = if operator.left == oids::BPCHAR { SqlType::new(oids::BPCHAR) } else { argument.sql_type };
         Expr { sql_type, ..argument.clone() }
     };

@@ -32,6 +32,7 @@ mod floats;
 mod formatting;
 mod hashes;
 mod integers;
+pub mod join_keys;
 mod json;
 pub mod json_records;
 mod jsonb;
