@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 seconds=${SECONDS_EACH:-60}
 out=${OUT:-target/guards}
 mkdir -p "$out"
-guards=${*:-random_statements dumps constraints_model functions_matrix changing_types rechecks settings_model copied_lines names_model lock_order}
+guards=${*:-random_statements dumps constraints_model functions_matrix changing_types rechecks settings_model copied_lines names_model lock_order locked_rows}
 
 # The variables that say how many cases a guard tries, and from which seed on; and how many make a run of half a minute or so.
 variables() {
@@ -31,6 +31,7 @@ variables() {
     copied_lines) echo COHORT_COPIES COHORT_COPIES_FROM 10000 ;;
     names_model) echo COHORT_NAMES COHORT_NAMES_FROM 5000 ;;
     lock_order) echo COHORT_LOCK_ORDER COHORT_LOCK_ORDER_FROM 2000 ;;
+    locked_rows) echo COHORT_LOCKED_ROWS COHORT_LOCKED_ROWS_FROM 3000 ;;
     casts_matrix) echo COHORT_CASTS COHORT_CASTS_FROM 500 ;;
     *)
         echo "there is no guard called $1" >&2

@@ -177,6 +177,16 @@ impl RowLockMode {
     pub const ALL: [RowLockMode; 4] =
         [RowLockMode::KeyShare, RowLockMode::Share, RowLockMode::NoKeyUpdate, RowLockMode::Update];
 
+    /// The clause of a query that asks for it.
+    pub const fn clause(self) -> &'static str {
+        match self {
+            RowLockMode::KeyShare => "FOR KEY SHARE",
+            RowLockMode::Share => "FOR SHARE",
+            RowLockMode::NoKeyUpdate => "FOR NO KEY UPDATE",
+            RowLockMode::Update => "FOR UPDATE",
+        }
+    }
+
     /// Whether two transactions can't hold `self` and `other` on the same row at once.
     pub const fn conflicts_with(self, other: RowLockMode) -> bool {
         // KeyShare excludes Update only, Share all that writes, NoKeyUpdate all but KeyShare.

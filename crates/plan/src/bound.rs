@@ -60,6 +60,8 @@ pub struct Query {
     pub has_sets: bool,
     /// WHERE CURRENT OF: only the row that a cursor stands on is changed.
     pub current_of: Option<CursorName>,
+    /// Entries that are subqueries whose rows a FOR UPDATE of this query locks, and how. `locks` has tables alone.
+    pub locked_subqueries: Vec<(u32, RowLockMode)>,
     /// It is not merged into the query that reads it: it locks rows, or a view's triggers take its rows.
     pub is_kept_apart: bool,
     /// It is a view with `security_barrier`: no condition sees rows that it does not show, but leakproof ones.
@@ -379,6 +381,34 @@ impl Query {
                 returning.iter().flatten().for_each(|target| visit(&target.expr, depth));
             }
         }
+    }
+
+    /// Whether it locks rows, or a query anywhere in it does.
+    pub fn locks_rows(&self) -> bool {
+        let in_relations = self.relations.iter().any(|relation| match &relation.kind {
+            RelationKind::Subquery(query) => query.locks_rows(),
+            _ => false,
+        });
+        let in_ctes = || {
+            let queries = self.ctes.iter().flat_map(|cte| {
+                std::iter::once(&cte.query).chain(cte.recursive.as_ref().map(|(recursive, _)| recursive))
+            });
+            queries.into_iter().any(Query::locks_rows)
+        };
+        if !self.locks.is_empty() || in_relations || in_ctes() {
+            return true;
+        }
+        let mut locks = false;
+        self.for_each_expr(0, &mut |expr, _| {
+            locks = locks
+                || expr.any(&|inner| match &inner.kind {
+                    ExprKind::Subquery(subquery) => {
+                        matches!(&subquery.body, SubqueryBody::Bound(query) if query.locks_rows())
+                    }
+                    _ => false,
+                });
+        });
+        locks
     }
 
     /// As [`Query::for_each_expr`], to change them.

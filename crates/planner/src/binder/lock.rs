@@ -2,7 +2,7 @@
 
 use base::lock_mode::{RowLockMode, WaitPolicy};
 use base::{Error, Result, sqlstate};
-use plan::bound::{Distinct, FromItem, Lock, Query, RelationKind};
+use plan::bound::{Distinct, Lock, Query, RelationKind};
 use plan::privileges::Privileges;
 use schema::catalog::RelationKind as TableKind;
 use syntax::tree::{LockStrength, LockWait, Locking};
@@ -11,11 +11,15 @@ use super::Binder;
 
 /// How messages name the strongest of these clauses.
 pub(super) fn clause(locking: &[Locking]) -> &'static str {
-    match locking.iter().map(|locking| locking.strength).max() {
-        Some(LockStrength::KeyShare) => "FOR KEY SHARE",
-        Some(LockStrength::Share) => "FOR SHARE",
-        Some(LockStrength::NoKeyUpdate) => "FOR NO KEY UPDATE",
-        Some(LockStrength::Update) | None => "FOR UPDATE",
+    locking.iter().map(|locking| mode_of(locking.strength)).max().unwrap_or(RowLockMode::Update).clause()
+}
+
+fn mode_of(strength: LockStrength) -> RowLockMode {
+    match strength {
+        LockStrength::KeyShare => RowLockMode::KeyShare,
+        LockStrength::Share => RowLockMode::Share,
+        LockStrength::NoKeyUpdate => RowLockMode::NoKeyUpdate,
+        LockStrength::Update => RowLockMode::Update,
     }
 }
 
@@ -106,7 +110,7 @@ impl Binder<'_, '_> {
         if let Some(access) = query.relations[relation as usize].access {
             self.access[access].privileges = self.access[access].privileges | Privileges::UPDATE;
         }
-        let nullable = query.from.iter().any(|item| made_up(item, relation, false));
+        let mode = mode_of(locking.strength);
         match &mut query.relations[relation as usize].kind {
             RelationKind::Table(table) if table.kind == TableKind::MaterializedView => {
                 let message = format!("cannot lock rows in materialized view \"{}\"", table.name);
@@ -120,6 +124,7 @@ impl Binder<'_, '_> {
                 let mut taken = std::mem::take(inner);
                 let asked = if is_view || asked == Asked::AroundView { Asked::AroundView } else { Asked::Around };
                 let result = self.locks_of(&mut taken, &[all], asked);
+                query.locked_subqueries.push((relation, mode));
                 if let RelationKind::Subquery(inner) = &mut query.relations[relation as usize].kind {
                     *inner = taken;
                 }
@@ -136,16 +141,6 @@ impl Binder<'_, '_> {
                 return Err(Error::unsupported(format!("{name} cannot be applied to {what}")));
             }
         }
-        if nullable {
-            let message = format!("{name} cannot be applied to the nullable side of an outer join");
-            return Err(Error::unsupported(message));
-        }
-        let mode = match locking.strength {
-            LockStrength::KeyShare => RowLockMode::KeyShare,
-            LockStrength::Share => RowLockMode::Share,
-            LockStrength::NoKeyUpdate => RowLockMode::NoKeyUpdate,
-            LockStrength::Update => RowLockMode::Update,
-        };
         let wait = match locking.wait {
             LockWait::Block => WaitPolicy::Block,
             LockWait::Skip => WaitPolicy::Skip,
@@ -165,18 +160,5 @@ impl Binder<'_, '_> {
             None => query.locks.push(Lock { relation, mode, wait, is_from_outside: asked != Asked::Here }),
         }
         Ok(())
-    }
-}
-
-/// Whether an outer join may make up rows of NULLs for the entry.
-pub(super) fn made_up(item: &FromItem, relation: u32, nullable: bool) -> bool {
-    use plan::JoinKind;
-    match item {
-        FromItem::Relation(found) => *found == relation && nullable,
-        FromItem::Join(join) => {
-            let left = nullable || matches!(join.kind, JoinKind::Right | JoinKind::Full);
-            let right = nullable || matches!(join.kind, JoinKind::Left | JoinKind::Full);
-            made_up(&join.left, relation, left) || made_up(&join.right, relation, right)
-        }
     }
 }

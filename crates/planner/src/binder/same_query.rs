@@ -48,7 +48,7 @@ fn same_keys(a: &[SortKey], b: &[SortKey]) -> bool {
 
 /// Queries with common table expressions, locks or changes of their own are not compared.
 fn same_query(a: &Query, b: &Query) -> bool {
-    let is_plain = |query: &Query| query.ctes.is_empty() && query.locks.is_empty() && query.change.is_none();
+    let is_plain = |query: &Query| query.ctes.is_empty() && !query.locks_rows() && query.change.is_none();
     is_plain(a)
         && is_plain(b)
         && a.is_grouped == b.is_grouped

@@ -10,7 +10,6 @@ use schema::catalog::RelationKind as TableKind;
 use syntax::tree::{Location, Name};
 use types::{RecordShape, SqlType, Value, oids};
 
-use super::lock::made_up;
 use super::{Binder, VariableConflict};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
@@ -813,5 +812,18 @@ pub(super) trait JoinWithDots {
 impl JoinWithDots for [Name] {
     fn join_with_dots(&self) -> String {
         self.iter().map(Name::as_str).collect::<Vec<_>>().join(".")
+    }
+}
+
+/// Whether an outer join may make up rows of NULLs for the entry.
+fn made_up(item: &FromItem, relation: u32, nullable: bool) -> bool {
+    use plan::JoinKind;
+    match item {
+        FromItem::Relation(found) => *found == relation && nullable,
+        FromItem::Join(join) => {
+            let left = nullable || matches!(join.kind, JoinKind::Right | JoinKind::Full);
+            let right = nullable || matches!(join.kind, JoinKind::Left | JoinKind::Full);
+            made_up(&join.left, relation, left) || made_up(&join.right, relation, right)
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Before anything is planned: common table expressions and subqueries are merged into the query that reads them,
 //! outer joins that can't make up rows become inner ones, and conditions are split at AND.
 
+use base::lock_mode::RowLockMode;
 use base::{Error, Result};
 use plan::bound::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
 use plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
@@ -84,6 +85,7 @@ impl Planner<'_, '_> {
     /// Merges what can be merged into `query`, folds its expressions, and takes its FROM and WHERE apart.
     pub(super) fn flatten(&mut self, query: &mut Query) -> Result<Group> {
         self.inline_functions_in_from(query)?;
+        reduce_joins(query);
         pull_up(query);
         // The operands of a set operation are never joined.
         if query.relations.len() > RELATIONS_MAX && query.set_operation.is_none() {
@@ -105,6 +107,7 @@ impl Planner<'_, '_> {
             self.fold_group(&mut group)?;
         }
         reduce_outer_joins(&mut group, 0);
+        check_locks(query, &group)?;
         push_down(&mut group);
         self.note_values(query, &group);
         Ok(group)
@@ -232,6 +235,73 @@ pub(super) fn add_item(item: FromItem, group: &mut Group) {
             group.units.push(Unit::Outer(Box::new(outer)));
         }
     }
+}
+
+/// Makes inner joins of outer joins in FROM whose made-up rows a condition above refuses, so that subqueries in them can be merged.
+fn reduce_joins(query: &mut Query) {
+    fn reduce(item: &mut FromItem, refused: RelationSet) {
+        let FromItem::Join(join) = item else { return };
+        let is_refused = |side: &FromItem| refused & relations_in(side) != 0;
+        join.kind = match (join.kind, is_refused(&join.left), is_refused(&join.right)) {
+            (JoinKind::Left, _, true) | (JoinKind::Right, true, _) | (JoinKind::Full, true, true) => JoinKind::Inner,
+            (JoinKind::Full, true, false) => JoinKind::Left,
+            (JoinKind::Full, false, true) => JoinKind::Right,
+            (kind, ..) => kind,
+        };
+        let own = join.condition.as_ref().map_or(0, refused_nulls);
+        let (left, right) = match join.kind {
+            JoinKind::Inner => (refused | own, refused | own),
+            JoinKind::Left => (refused, own),
+            JoinKind::Right => (own, refused),
+            _ => (0, 0),
+        };
+        reduce(&mut join.left, left);
+        reduce(&mut join.right, right);
+    }
+    let refused = query.filter.as_ref().map_or(0, refused_nulls);
+    query.from.iter_mut().for_each(|item| reduce(item, refused));
+}
+
+fn relations_in(item: &FromItem) -> RelationSet {
+    match item {
+        FromItem::Relation(relation) => 1 << relation.min(&127),
+        FromItem::Join(join) => relations_in(&join.left) | relations_in(&join.right),
+    }
+}
+
+/// 0A000 for rows to be locked that an outer join may make up.
+fn check_locks(query: &Query, group: &Group) -> Result<()> {
+    if query.locks.is_empty() && query.locked_subqueries.is_empty() {
+        return Ok(());
+    }
+    for unit in &group.units {
+        let Unit::Outer(join) = unit else { continue };
+        let nullable = match join.kind {
+            JoinKind::Left => join.right.relations(),
+            JoinKind::Full => join.left.relations() | join.right.relations(),
+            _ => 0,
+        };
+        let is_nullable = |relation: u32| nullable & 1 << relation.min(127) != 0;
+        let of_table = query.locks.iter().find(|lock| is_nullable(lock.relation)).map(|lock| lock.mode);
+        let is_locked = |(relation, _): &&(u32, RowLockMode)| {
+            let kind = &query.relations[*relation as usize].kind;
+            is_nullable(*relation) && matches!(kind, RelationKind::Subquery(inner) if has_rows_to_lock(inner))
+        };
+        let of_subquery = || query.locked_subqueries.iter().find(is_locked).map(|(_, mode)| *mode);
+        if let Some(mode) = of_table.or_else(of_subquery) {
+            let message = format!("{} cannot be applied to the nullable side of an outer join", mode.clause());
+            return Err(Error::unsupported(message));
+        }
+        check_locks(query, &join.left)?;
+        check_locks(query, &join.right)?;
+    }
+    Ok(())
+}
+
+/// Whether a locked subquery has rows that can be locked. A simple one has those of its own entries, any other has its result's.
+fn has_rows_to_lock(query: &Query) -> bool {
+    let in_subquery = |(relation, _): &(u32, RowLockMode)| matches!(&query.relations[*relation as usize].kind, RelationKind::Subquery(inner) if has_rows_to_lock(inner));
+    !is_simple(query) || !query.locks.is_empty() || query.locked_subqueries.iter().any(in_subquery)
 }
 
 /// A condition above a left join that can't hold for made-up NULLs makes it an inner join. `refused_above`: entries whose rows
@@ -409,7 +479,8 @@ fn can_inline(cte: &Cte) -> bool {
     wanted
         && cte.recursive.is_none()
         && cte.query.change.is_none()
-        && cte.query.locks.is_empty()
+        // Rows are locked once, and all that its own query says.
+        && !cte.query.locks_rows()
         && cte.query.ctes.is_empty()
         && !is_volatile_query(&cte.query)
 }
@@ -547,6 +618,8 @@ fn merge(query: &mut Query, relation: u32) {
     let mut items = inner.from;
     items.iter_mut().for_each(|item| renumber(item, offset));
     query.locks.extend(inner.locks.iter().map(|lock| Lock { relation: lock.relation + offset, ..*lock }));
+    query.locked_subqueries.retain(|(locked, _)| *locked != relation);
+    query.locked_subqueries.extend(inner.locked_subqueries.iter().map(|(locked, mode)| (locked + offset, *mode)));
     // Its conditions are conditions of the whole.
     let conditions = query.filter.take().into_iter().chain(inner.filter.take()).collect();
     query.filter = Expr::all(conditions);

@@ -449,7 +449,7 @@ impl Planner<'_, '_> {
         let Some((bound, statement)) = bound_body(function, self.cte_count, self.context)? else { return Ok(None) };
         let mut query = bound.query;
         let changes_rows = query.ctes.iter().any(|cte| cte.query.change.is_some());
-        if query.change.is_some() || changes_rows || !query.locks.is_empty() {
+        if query.change.is_some() || changes_rows || query.locks_rows() {
             return Ok(None);
         }
         let columns: Vec<_> = query.output_columns();

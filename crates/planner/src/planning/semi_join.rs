@@ -61,6 +61,8 @@ fn joinable(condition: &Expr, offset: u32, outer: RelationSet, relations_max: us
         && inner.limit.is_none()
         && inner.offset.is_none()
         && inner.locks.is_empty()
+        // Rows that a FOR UPDATE of its own locks are those that it finds for a row outside.
+        && !inner.is_kept_apart
         && !inner.has_sets
         && inner.change.is_none()
         && !inner.from.is_empty()
@@ -93,8 +95,8 @@ fn joinable(condition: &Expr, offset: u32, outer: RelationSet, relations_max: us
     Some(Found { kind, relations: inner.relations, group, joining })
 }
 
-/// Whether a subquery's FROM and WHERE can become a side of a join: it scans tables, its conditions can be evaluated anywhere, and
-/// none within its own outer joins reads the query around it.
+/// Whether a subquery's FROM and WHERE can become a side of a join: it scans tables, or reads queries that lock rows once for all rows
+/// outside, its conditions can be evaluated anywhere, and none within its own outer joins reads the query around it.
 fn is_joinable(inner: &Query, group: &Group) -> bool {
     let is_movable = |condition: &Expr| {
         let mut reads_further_out = false;
@@ -108,9 +110,11 @@ fn is_joinable(inner: &Query, group: &Group) -> bool {
     };
     fn is_apart(inner: &Query, group: &Group, is_good: &dyn Fn(&Expr) -> bool) -> bool {
         group.units.iter().all(|unit| match unit {
-            Unit::Relation(relation) => {
-                matches!(inner.relations[*relation as usize].kind, RelationKind::Table(_) | RelationKind::Virtual(_))
-            }
+            Unit::Relation(relation) => match &inner.relations[*relation as usize].kind {
+                RelationKind::Table(_) | RelationKind::Virtual(_) => true,
+                RelationKind::Subquery(query) => query.locks_rows() && stands_alone(query),
+                _ => false,
+            },
             Unit::Outer(join) => {
                 [&join.left, &join.right]
                     .into_iter()
@@ -121,6 +125,21 @@ fn is_joinable(inner: &Query, group: &Group) -> bool {
     }
     let within = |condition: &Expr| is_movable(condition) && !reads_outside(condition);
     group.conditions.iter().all(is_movable) && is_apart(inner, group, &within)
+}
+
+/// Whether a query reads nothing of the queries around it.
+fn stands_alone(query: &Query) -> bool {
+    let mut reads_outside = false;
+    query.for_each_expr(0, &mut |expr, depth| {
+        for_each_inner(expr, depth, &mut |found, depth| {
+            reads_outside |= match &found.kind {
+                ExprKind::Variable(variable) => variable.level > depth,
+                ExprKind::Aggregate(call) => call.level > depth,
+                _ => false,
+            };
+        });
+    });
+    !reads_outside
 }
 
 /// Moves a group one query out: its entries are numbered from `offset` on.

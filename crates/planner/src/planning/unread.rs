@@ -24,6 +24,7 @@ impl Planner<'_, '_> {
             && !query.has_sets
             && query.offset.is_none()
             && query.locks.is_empty()
+            && !query.is_kept_apart
             && query.change.is_none()
             && query.ctes.iter().all(|cte| cte.query.change.is_none());
         if !is_plain {
