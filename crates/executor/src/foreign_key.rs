@@ -63,6 +63,16 @@ pub(crate) enum Check {
     Gone { old: Vec<Value>, new: Option<Vec<Value>> },
 }
 
+impl Check {
+    /// Whether it changes the rows that refer to others. Such an action is never deferred.
+    pub(crate) fn is_action(&self, key: &ForeignKey) -> bool {
+        match self {
+            Check::Referenced { .. } => false,
+            Check::Gone { new, .. } => key.action(new.is_some()) != ForeignKeyAction::NoAction,
+        }
+    }
+}
+
 impl ForeignKey {
     fn new(constraint: &ConstraintDef, table: &Arc<TableDef>, catalog: &Catalog) -> Option<Arc<ForeignKey>> {
         let ConstraintKind::ForeignKey {
@@ -207,13 +217,7 @@ fn row_gone(key: &Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>, run
 }
 
 fn queue(state: &ExecutionState, key: &Arc<ForeignKey>, what: Check) {
-    // Actions are never deferred, checks are if the constraint is.
-    let is_action = match &what {
-        Check::Referenced { .. } => false,
-        Check::Gone { new, .. } => key.action(new.is_some()) != ForeignKeyAction::NoAction,
-    };
-    let is_deferred = !is_action && key.is_deferred(state);
-    pending_checks::push(state, Work::ForeignKey { key: Arc::clone(key), what }, is_deferred);
+    pending_checks::push(state, Work::ForeignKey { key: Arc::clone(key), what });
 }
 
 /// Makes a check of the statement whose checks are numbered from `first` on.

@@ -60,6 +60,17 @@ pub(crate) enum Work {
     Unique(Arc<DeferrableKey>, engine::PossibleDuplicate),
 }
 
+impl Work {
+    /// Whether it waits for the transaction's end, as `SET CONSTRAINTS` says now.
+    fn is_deferred(&self, state: &ExecutionState) -> bool {
+        match self {
+            Work::ForeignKey { key, what } => !what.is_action(key) && key.is_deferred(state),
+            Work::Trigger(call) => call.is_deferred(state),
+            Work::Unique(key, _) => key.is_deferred(state),
+        }
+    }
+}
+
 /// A unique or primary key constraint that is looked at later.
 #[derive(Debug)]
 pub(crate) struct DeferrableKey {
@@ -97,8 +108,7 @@ pub(crate) fn queue_possible_duplicates(
             table: Arc::clone(table),
             initially_deferred: constraint.initially_deferred,
         });
-        let is_deferred = key.is_deferred(state);
-        push(state, Work::Unique(key, duplicate.clone()), is_deferred);
+        push(state, Work::Unique(key, duplicate.clone()));
     }
 }
 
@@ -131,11 +141,11 @@ impl Deferral {
 
 /// Queues the call of a trigger.
 pub(crate) fn queue_call(state: &ExecutionState, call: QueuedCall) {
-    let is_deferred = call.is_deferred(state);
-    push(state, Work::Trigger(call), is_deferred);
+    push(state, Work::Trigger(call));
 }
 
-pub(crate) fn push(state: &ExecutionState, work: Work, is_deferred: bool) {
+pub(crate) fn push(state: &ExecutionState, work: Work) {
+    let is_deferred = work.is_deferred(state);
     let number = next_number(state);
     state.pending_checks.borrow_mut().push(PendingCheck { number, work, is_deferred, is_placed: false });
 }
@@ -150,14 +160,16 @@ fn place_of(first: u64, checks: &[PendingCheck]) -> usize {
 }
 
 /// Moves the deferred checks of the statement that ends to the end of the queue. Statements that its triggers or functions ran have ended
-/// before it, so their checks come first.
+/// before it, so their checks come first. A `SET CONSTRAINTS ... DEFERRED` within the statement counts for what the statement has queued.
 fn place_deferred(state: &ExecutionState, first: u64) {
     let mut pending = state.pending_checks.borrow_mut();
     let start = place_of(first, &pending);
-    let deferred: Vec<PendingCheck> =
-        pending.extract_if(start.., |check| check.is_deferred && !check.is_placed).collect();
+    let is_deferred =
+        |check: &mut PendingCheck| !check.is_placed && (check.is_deferred || check.work.is_deferred(state));
+    let deferred: Vec<PendingCheck> = pending.extract_if(start.., is_deferred).collect();
     pending.extend(deferred.into_iter().map(|check| PendingCheck {
         number: next_number(state),
+        is_deferred: true,
         is_placed: true,
         ..check
     }));
@@ -210,13 +222,9 @@ pub fn apply_deferral(host: &dyn Host, is_nested: bool, client: &mut dyn Client)
     let state = host.execution();
     let first = state.next_check.get();
     {
-        let is_immediate = |check: &PendingCheck| match &check.work {
-            Work::ForeignKey { key, .. } => !key.is_deferred(state),
-            Work::Trigger(call) => !call.is_deferred(state),
-            Work::Unique(key, _) => !key.is_deferred(state),
-        };
         let mut pending = state.pending_checks.borrow_mut();
-        let due: Vec<PendingCheck> = pending.extract_if(.., |check| check.is_deferred && is_immediate(check)).collect();
+        let is_due = |check: &mut PendingCheck| check.is_deferred && !check.work.is_deferred(state);
+        let due: Vec<PendingCheck> = pending.extract_if(.., is_due).collect();
         if due.is_empty() {
             return Ok(());
         }
