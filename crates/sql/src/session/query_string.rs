@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use base::Result;
-use sync::Armed;
 use syntax::parser::{self, Checked, INLINE_TEXT_BYTES, Parts};
 use syntax::tree::ParsedStatement;
 
@@ -17,8 +16,6 @@ struct QueryString {
     count: usize,
     /// How many of them have begun.
     begun: usize,
-    /// The time limit of the one that runs.
-    timer: Option<Armed>,
 }
 
 /// A text as it is parsed.
@@ -32,13 +29,16 @@ pub(super) enum ParsedText {
 impl SqlSession {
     pub(super) fn run_query_string(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
         self.begin_work(text);
-        let mut string = QueryString { count: 0, begun: 0, timer: self.statement_timer() };
+        self.timer = self.statement_timer();
+        let mut string = QueryString { count: 0, begun: 0 };
         let result = self.run_string(text, &mut string, client);
         if result.is_ok() {
             self.log_end_of_string(text);
         }
         // While the time limit holds: its end forgets that the time has run out.
-        result.map_err(|error| self.state.interrupt().reported_instead_of(error))
+        let result = result.map_err(|error| self.state.interrupt().reported_instead_of(error));
+        self.timer = None;
+        result
     }
 
     fn run_string(&mut self, text: &str, string: &mut QueryString, client: &mut dyn Client) -> Result<()> {
@@ -125,8 +125,8 @@ impl SqlSession {
         for statement in statements {
             if string.begun > 0 {
                 // Each statement has the whole time.
-                drop(string.timer.take());
-                string.timer = self.statement_timer();
+                self.timer = None;
+                self.timer = self.statement_timer();
                 self.relieve(client)?;
                 sync::yield_point()?;
             }

@@ -205,6 +205,8 @@ impl SqlSession {
 
     /// Commits the transaction in progress. All later answers to the client wait for this commit.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
+        // `statement_timeout` ends with the statement: what is done at the commit has no limit.
+        self.timer = None;
         if let Err(error) = self.state.before_commit(client) {
             self.roll_back()?;
             return Err(error);
