@@ -7,7 +7,7 @@ use types::{SqlType, oids};
 use super::parse::{Parser, folded, unquoted};
 use super::tree::{
     Expression, Fetched, Raise, RowSource, Statement, StatementKind, Step, Subscript, Variable, VariableKind,
-    find_label, find_variable,
+    find_label, find_labelled, find_variable,
 };
 
 /// How assignments and INTO name what they fill.
@@ -31,9 +31,7 @@ impl Targets for Parser<'_> {
         // A block's label may stand in front.
         let (mut place, mut used) = (find_variable(&self.scopes, self.scope, &parts[0]), 1);
         if place.is_none() && parts.len() > 1 {
-            place = find_label(&self.scopes, self.scope, &parts[0]).and_then(|scope| {
-                self.scopes[scope].names.iter().rev().find(|(name, _)| *name == parts[1]).map(|(_, place)| *place)
-            });
+            place = find_labelled(&self.scopes, self.scope, &parts[0], &parts[1]);
             used = 2;
         }
         let mut place = place.ok_or_else(|| unknown(&first_word))?;
@@ -321,14 +319,11 @@ impl Parser<'_> {
             let source = self.dynamic(&["loop"])?;
             return Ok(StatementKind::ForQuery { label, target, source, body: self.loop_body()? });
         }
-        let cursor = find_variable(&self.scopes, self.scope, &folded(self.word(self.at)))
-            .filter(|_| self.is_at(1, "loop") || self.is_at(1, "("))
-            .filter(|place| matches!(&self.variables[*place].kind, VariableKind::Scalar(sql_type) if sql_type.oid == oids::REFCURSOR));
-        if let Some(cursor) = cursor {
+        if let Some((cursor, words)) = self.cursor_of_loop() {
             if self.variables[cursor].cursor.is_none() {
                 return Err(Error::new(sqlstate::SYNTAX_ERROR, "cursor FOR loop must use a bound cursor variable"));
             }
-            self.at += 1;
+            self.at += words;
             let arguments = if self.take("(") { self.arguments()? } else { Vec::new() };
             self.enter(label.clone(), true);
             let name = folded(self.word(variable_at));
@@ -368,6 +363,19 @@ impl Parser<'_> {
         let variable = self.add(Variable::new(&name, VariableKind::Scalar(SqlType::INT4), line));
         self.alias(&name, variable);
         Ok(StatementKind::ForInteger { label, variable, lower, upper, step, reverse, body: self.loop_body()? })
+    }
+
+    /// The cursor variable that a FOR loop is about, and how many words name it; a block's label may stand in front.
+    fn cursor_of_loop(&self) -> Option<(usize, usize)> {
+        let name = |ahead: usize| folded(self.word(self.at + ahead));
+        let (found, words) = if self.is_at(1, ".") {
+            (find_labelled(&self.scopes, self.scope, &name(0), &name(2)), 3)
+        } else {
+            (find_variable(&self.scopes, self.scope, &name(0)), 1)
+        };
+        let is_cursor = |place: &usize| matches!(&self.variables[*place].kind, VariableKind::Scalar(sql_type) if sql_type.oid == oids::REFCURSOR);
+        let found = found.filter(is_cursor)?;
+        (self.is_at(words, "loop") || self.is_at(words, "(")).then_some((found, words))
     }
 
     /// A cursor's arguments and the `)` behind them, each with the parameter it names.

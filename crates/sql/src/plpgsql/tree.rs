@@ -146,6 +146,12 @@ pub fn known_names(scopes: &[Scope], scope: usize, known: Option<(usize, usize)>
     }
 }
 
+/// The variable of this name in the block with this label around `scope`.
+pub fn find_labelled(scopes: &[Scope], scope: usize, label: &str, name: &str) -> Option<usize> {
+    let block = find_label(scopes, scope, label)?;
+    scopes[block].names.iter().rev().find(|(own, _)| own == name).map(|(_, place)| *place)
+}
+
 /// The scope around `scope`, or it itself, that has this label.
 pub fn find_label(scopes: &[Scope], scope: usize, label: &str) -> Option<usize> {
     let mut at = Some(scope);

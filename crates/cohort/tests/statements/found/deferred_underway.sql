@@ -1,0 +1,43 @@
+-- SET CONSTRAINTS ... DEFERRED within a statement counts for what the statement has queued.
+create table p (i int primary key);
+create table c (i int references p deferrable initially immediate);
+create table q (i int unique deferrable initially immediate);
+create function f(x int) returns int language plpgsql as $$ begin if x = 2 then set constraints all deferred; end if; return x; end $$;
+begin;
+insert into c select f(g) from generate_series(1, 3) g;
+insert into p select generate_series(1, 3);
+commit;
+begin;
+insert into c select f(g + 3) from generate_series(-2, 0) g;
+rollback;
+insert into q values (1), (2), (3);
+begin;
+update q set i = case when f(i) = 1 then 2 else i end;
+update q set i = 9 where i = 2 and ctid = (select min(ctid) from q where i = 2);
+commit;
+select * from q order by 1;
+create function later() returns trigger language plpgsql as $$ begin set constraints all deferred; return new; end $$;
+create trigger t before insert on c for each row execute function later();
+begin;
+insert into c values (7);
+insert into p values (7);
+commit;
+begin;
+insert into c values (8);
+set constraints all immediate;
+rollback;
+-- A cursor of an outer block by its qualified name.
+do $$ <<b>> declare c cursor for select 1 as k union all select 2; begin for z in b.c loop raise notice '%', z; end loop; end $$;
+do $$ <<b>> declare c cursor (n int) for select n as k; c2 int; begin declare c int := 5; begin for z in b.c(3) loop raise notice '% %', z, c; end loop; end; end $$;
+do $$ <<b>> declare "C" cursor for select 1; begin for z in "b"."C" loop raise notice '%', z; end loop; end $$;
+-- The limit of a statement's time does not count for what its commit does.
+create table z (i int);
+create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.4); return null; end $$;
+create constraint trigger k after insert on z deferrable initially deferred for each row execute function slow();
+set statement_timeout = 200;
+insert into z values (1);
+begin;
+insert into z values (2);
+commit;
+reset statement_timeout;
+select * from z order by 1;
