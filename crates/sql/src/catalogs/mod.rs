@@ -76,6 +76,14 @@ mod tests {
     use plan::privileges::CLOSED_TABLES;
 
     #[test]
+    fn no_table_has_the_number_of_a_function() {
+        for table in system().tables() {
+            let function = types::function(table.oid).map(|function| function.name);
+            assert_eq!(function, None, "{} has its number", table.name);
+        }
+    }
+
+    #[test]
     fn the_tables_that_are_closed_are_described_as_they_are() {
         for (oid, described, _) in CLOSED_TABLES {
             let table = system_table(Oid(oid)).unwrap_or_else(|| panic!("there is no {described}"));

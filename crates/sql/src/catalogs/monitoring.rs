@@ -296,7 +296,7 @@ fn own_locks(
 }
 
 /// The number of `pg_locks`.
-const PG_LOCKS: Oid = Oid(3012);
+const PG_LOCKS: Oid = Oid(3043);
 
 /// `pg_prepared_xacts`
 pub fn pg_prepared_xacts(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {

@@ -36,7 +36,7 @@ pub const QUERIES: &[(u32, &str, &str, &str)] = &[
          FROM pg_catalog.pg_extension",
     ),
     (
-        3023,
+        3054,
         "pg_timezone_abbrevs",
         "abbrev text, utc_offset interval, is_dst bool",
         "SELECT abbrev, utc_offset, is_dst FROM pg_catalog.pg_timezone_abbrevs()",
