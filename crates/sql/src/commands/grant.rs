@@ -6,7 +6,7 @@ use base::{Error, Oid, Result, sqlstate};
 use plan::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use plan::user_types::is_composite_type;
 use rustc_hash::FxHashSet;
-use schema::catalog::{Catalog, DATABASE_OID, Object, RelationKind};
+use schema::catalog::{Catalog, DATABASE_OID, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, RelationKind};
 use syntax::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};
 use types::context::UserTypeKind;
 use types::{CatalogLookup, resolve_type_name};
@@ -44,6 +44,9 @@ fn subjects(ddl: &Ddl<'_>, grant: &Grant) -> Result<Vec<Subject>> {
         let mut oids = Vec::new();
         for object in &grant.objects {
             let schema = ddl.view().usable_schema(&object.name.name)?;
+            if matches!(schema, PG_CATALOG_SCHEMA | INFORMATION_SCHEMA) {
+                return Err(Error::unsupported("privileges on the objects of this schema are not supported"));
+            }
             let mut found: Vec<Oid> = catalog
                 .objects()
                 .filter(|object| privileges::schema_of(object) == Some(schema) && is_of_kind(object, grant.kind))
