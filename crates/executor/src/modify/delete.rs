@@ -1,14 +1,14 @@
 //! DELETE.
 
-use base::Result;
 use base::lock_mode::RowLockMode;
+use base::{Result, Tid};
 use engine::{Isolation, Modify};
 use plan::Event;
 use schema::catalog::TriggerTiming;
 use schema::row::RowBytes;
 use types::Value;
 
-use super::{OpenTarget, already_changed, concurrent_change, ctid};
+use super::{Attempt, OpenTarget, already_changed, concurrent_change, ctid};
 use crate::recheck::{Recheck, Rechecked};
 use crate::scan::evaluate_into;
 use crate::{BoxOperator, Firing, Operator, Run};
@@ -43,38 +43,25 @@ impl<'p> DeleteRows<'p> {
     fn change(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         let open = self.open.as_ref().expect("opened before the first row");
         let mut tid = ctid(&self.current, self.node.ctid)?;
-        let triggers = open.target.triggers.as_ref();
-        let before = open.triggers(TriggerTiming::Before, true, Event::Delete);
-        let needs_old = self.node.returning.is_some() || !open.foreign_keys.is_empty() || triggers.is_some();
+        let needs_old = self.node.returning.is_some() || needs_row(open);
         if needs_old
             && !run.locals.take_kept_row(self.node.scan, tid, &mut self.old)
             && !run.engine().fetch(&open.table, tid, &mut self.old)?
         {
             return Ok(false);
         }
-        loop {
-            let gone =
-                if before.is_some() { open.lock_for_triggers(&mut tid, RowLockMode::Update, run)? } else { None };
-            let is_gone = gone.is_some();
-            let outcome = match (gone, before) {
-                (Some(gone), _) => gone,
-                (None, before) => {
-                    if let Some(triggers) = before {
-                        let values = open.values_of(&self.old, tid)?;
-                        if Firing(triggers).before_row(Event::Delete, None, Some(&values), None, run)?.is_none() {
-                            return Ok(false);
-                        }
-                    }
-                    run.engine().delete(&open.table, tid)?
-                }
+        let row = loop {
+            let (outcome, in_lock) = match delete_row(open, &mut tid, &self.old, needs_old, run)? {
+                Attempt::Done { row, .. } => break row,
+                Attempt::LeftAlone => return Ok(false),
+                Attempt::Failed { outcome, in_lock } => (outcome, in_lock),
             };
             let isolation = run.engine().isolation();
             match outcome {
-                Modify::Done { .. } => break,
-                Modify::Skipped => return Ok(false),
+                Modify::Done { .. } | Modify::Skipped => return Ok(false),
                 Modify::SelfModified { command } => {
                     // Triggers lock the row as one to be updated.
-                    already_changed(if is_gone { "updated" } else { "deleted" }, command, run)?;
+                    already_changed(if in_lock { "updated" } else { "deleted" }, command, run)?;
                     return Ok(false);
                 }
                 Modify::Deleted { .. } if isolation == Isolation::ReadCommitted => return Ok(false),
@@ -90,26 +77,50 @@ impl<'p> DeleteRows<'p> {
                     }
                 }
             }
-        }
-        if needs_old {
-            let values = open.values_of(&self.old, tid)?;
-            open.foreign_keys.after_delete(&values, run);
-            if let Some(triggers) = triggers {
-                Firing(triggers).after_row(Event::Delete, None, (Some(&values), None), &open.captures, run)?;
+        };
+        if let (Some(returning), Some(row)) = (&self.node.returning, row) {
+            self.current.extend(row);
+            if open.target.returns_version {
+                open.push_version(tid, &mut self.current)?;
             }
-            if let Some(returning) = &self.node.returning {
-                let mut input = std::mem::take(&mut self.current);
-                input.extend(values);
-                if open.target.returns_version {
-                    open.push_version(tid, &mut input)?;
-                }
-                let result = evaluate_into(returning, &input, &mut self.row, run);
-                self.current = input;
-                result?;
-            }
+            evaluate_into(returning, &self.current, &mut self.row, run)?;
         }
         Ok(true)
     }
+}
+
+/// Whether a row must be read before it is deleted.
+pub(super) fn needs_row(open: &OpenTarget<'_>) -> bool {
+    !open.foreign_keys.is_empty() || open.target.triggers.is_some()
+}
+
+/// Deletes the version at `tid`, which is `old` if it has been read.
+pub(super) fn delete_row<'p>(
+    open: &OpenTarget<'p>,
+    tid: &mut Tid,
+    old: &RowBytes,
+    is_read: bool,
+    run: &mut Run<'_, 'p>,
+) -> Result<Attempt> {
+    if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Delete) {
+        if let Some(outcome) = open.lock_for_triggers(tid, RowLockMode::Update, run)? {
+            return Ok(Attempt::Failed { outcome, in_lock: true });
+        }
+        let values = open.values_of(old, *tid)?;
+        if Firing(triggers).before_row(Event::Delete, None, Some(&values), None, run)?.is_none() {
+            return Ok(Attempt::LeftAlone);
+        }
+    }
+    let outcome = run.engine().delete(&open.table, *tid)?;
+    let Modify::Done { tid: stored } = outcome else { return Ok(Attempt::Failed { outcome, in_lock: false }) };
+    let row = if is_read { Some(open.values_of(old, *tid)?) } else { None };
+    if let Some(values) = &row {
+        open.foreign_keys.after_delete(values, run);
+        if let Some(triggers) = &open.target.triggers {
+            Firing(triggers).after_row(Event::Delete, None, (Some(values), None), &open.captures, run)?;
+        }
+    }
+    Ok(Attempt::Done { stored, row })
 }
 
 impl<'p> Operator<'p> for DeleteRows<'p> {

@@ -11,7 +11,7 @@ use schema::row::{ColumnSet, RowBytes};
 use smallvec::SmallVec;
 use types::Value;
 
-use super::{OpenTarget, already_changed, changed_columns, concurrent_change};
+use super::{OpenTarget, already_changed, assigned_columns, changed_columns, concurrent_change};
 use crate::evaluate::{evaluate, is_true};
 use crate::keys::TableKeys;
 use crate::scan::evaluate_into;
@@ -36,7 +36,7 @@ impl<'p> InsertRows<'p> {
     /// The columns that ON CONFLICT DO UPDATE assigns.
     fn conflict_columns(&self) -> Option<ColumnSet> {
         let update = self.node.on_conflict.as_ref()?.update.as_ref()?;
-        Some(update.assignments.iter().map(|assignment| assignment.column as usize).collect())
+        Some(assigned_columns(&update.assignments))
     }
 
     /// The statement's own triggers, before the first row and after the last one.
@@ -71,28 +71,12 @@ impl<'p> InsertRows<'p> {
     /// Stores `self.values`; the version that was inserted or made by an update.
     fn store(&mut self, run: &mut Run<'_, 'p>) -> Result<Option<Stored>> {
         let open = self.open.as_ref().expect("opened before the first row");
-        if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Insert) {
-            match Firing(triggers).before_row(Event::Insert, None, None, Some(&self.values), run)? {
-                Some(values) => self.values = values,
-                None => return Ok(None),
-            }
-        }
-        open.complete(&mut self.values, run)?;
-        self.arena.reset();
         match &self.node.on_conflict {
             None => {
-                let datums = open.datums(&self.values, &self.arena, run)?;
-                let engine = run.engine();
-                let keys = TableKeys::new(&open.kinds, open.expressions(), run);
-                let tid = engine.insert(&open.table, &datums, &keys)?;
-                drop(engine);
-                open.queue_constraints(run, |keys| keys.after_insert(&self.values, tid, run));
-                if let Some(triggers) = &open.target.triggers {
-                    Firing(triggers).after_row(Event::Insert, None, (None, Some(&self.values)), &open.captures, run)?;
-                }
-                open.check_views(&self.values, run)?;
-                Ok(Some(Stored { tid, is_update: false }))
+                let tid = insert_row(open, &mut self.values, &mut self.arena, run)?;
+                Ok(tid.map(|tid| Stored { tid, is_update: false }))
             }
+            Some(_) if !is_to_be_inserted(open, &mut self.values, run)? => Ok(None),
             Some(on_conflict) => insert_or_resolve(open, on_conflict, &mut self.values, run),
         }
     }
@@ -157,6 +141,42 @@ impl<'p> Operator<'p> for InsertRows<'p> {
     fn rescan(&mut self) {
         self.input.rescan();
     }
+}
+
+/// Calls a new row's BEFORE triggers and completes the row. Returns false if a trigger leaves it out.
+fn is_to_be_inserted<'p>(open: &OpenTarget<'p>, values: &mut Vec<Value>, run: &mut Run<'_, 'p>) -> Result<bool> {
+    if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Insert) {
+        match Firing(triggers).before_row(Event::Insert, None, None, Some(values), run)? {
+            Some(changed) => *values = changed,
+            None => return Ok(false),
+        }
+    }
+    open.complete(values, run)?;
+    Ok(true)
+}
+
+/// Inserts the full row `values`, which become the row as stored. Returns its place; none if a trigger leaves it out.
+pub(super) fn insert_row<'p>(
+    open: &OpenTarget<'p>,
+    values: &mut Vec<Value>,
+    arena: &mut Bump,
+    run: &mut Run<'_, 'p>,
+) -> Result<Option<Tid>> {
+    if !is_to_be_inserted(open, values, run)? {
+        return Ok(None);
+    }
+    arena.reset();
+    let datums = open.datums(values, arena, run)?;
+    let engine = run.engine();
+    let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+    let tid = engine.insert(&open.table, &datums, &keys)?;
+    drop(engine);
+    open.queue_constraints(run, |keys| keys.after_insert(values, tid, run));
+    if let Some(triggers) = &open.target.triggers {
+        Firing(triggers).after_row(Event::Insert, None, (None, Some(values)), &open.captures, run)?;
+    }
+    open.check_views(values, run)?;
+    Ok(Some(tid))
 }
 
 /// The result of an INSERT of one row.
@@ -235,7 +255,8 @@ fn insert_or_resolve<'p>(
         let Some(update) = &on_conflict.update else { return Ok(None) };
         // Lock the row first: its newest version is what gets updated.
         let engine = run.engine();
-        let mode = open.row_lock_of_update(&update.assignments);
+        let assigned = assigned_columns(&update.assignments);
+        let mode = open.row_lock_of_update(&assigned);
         let tid = match engine.lock_row(&open.table, tid, mode, base::lock_mode::WaitPolicy::Block)? {
             Modify::Done { tid } => tid,
             Modify::SelfModified { .. } => {
@@ -275,7 +296,6 @@ fn insert_or_resolve<'p>(
         }
         let mut updated = existing.clone();
         assign(&update.assignments, &both, &mut updated, run)?;
-        let assigned: ColumnSet = update.assignments.iter().map(|assignment| assignment.column as usize).collect();
         let mut changed: ColumnSet = changed_columns(&update.assignments, open);
         if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Update) {
             match Firing(triggers).before_row(Event::Update, Some(&assigned), Some(&existing), Some(&updated), run)? {

@@ -28,6 +28,26 @@ pub use update::UpdateRows;
 /// Datums of one row on their way to the engine.
 type Datums<'d> = SmallVec<[Datum<'d>; 16]>;
 
+/// The outcome of an attempt to update or delete a row.
+enum Attempt {
+    /// It is done.
+    Done {
+        /// The version that was written or deleted.
+        stored: Tid,
+        /// The full row as it was written or deleted, if it was needed.
+        row: Option<Vec<Value>>,
+    },
+    /// A BEFORE trigger has left the row as it is.
+    LeftAlone,
+    /// It can't be done with this version.
+    Failed {
+        /// Why.
+        outcome: Modify,
+        /// It showed when the row was locked for BEFORE triggers.
+        in_lock: bool,
+    },
+}
+
 /// The table a statement changes, open.
 struct OpenTarget<'p> {
     target: &'p Target,
@@ -134,15 +154,15 @@ impl<'p> OpenTarget<'p> {
 
     /// The lock for a row that an UPDATE of these columns will change, when the new values are not known yet. A BEFORE trigger may change every
     /// generated column.
-    fn row_lock_of_update(&self, assignments: &[Assignment]) -> RowLockMode {
-        let is_key = |column: u32| self.table.is_key_column(column as usize);
-        let is_set = |column: u32| assignments.iter().any(|assignment| assignment.column == column);
+    fn row_lock_of_update(&self, assigned: &ColumnSet) -> RowLockMode {
+        let is_key = |column: usize| self.table.is_key_column(column);
+        let is_set = |column: u32| assigned.contains(column as usize);
         let is_read_from =
             |expr: &Expr| expr.any(&|inner| matches!(inner.kind, ExprKind::Column(slot) if is_set(slot)));
         let has_trigger = self.triggers(TriggerTiming::Before, true, Event::Update).is_some();
         let mut generated = self.target.expressions.iter().flat_map(|expressions| &expressions.generated);
-        let sets_key = assignments.iter().any(|assignment| is_key(assignment.column))
-            || generated.any(|(column, expr)| is_key(*column) && (has_trigger || is_read_from(expr)));
+        let sets_key = assigned.iter().any(is_key)
+            || generated.any(|(column, expr)| is_key(*column as usize) && (has_trigger || is_read_from(expr)));
         if sets_key { RowLockMode::Update } else { RowLockMode::NoKeyUpdate }
     }
 
@@ -247,9 +267,14 @@ fn already_changed(what: &str, command: CommandId, run: &Run<'_, '_>) -> Result<
         .hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."))
 }
 
+/// The columns that these assignments name.
+fn assigned_columns(assignments: &[Assignment]) -> ColumnSet {
+    assignments.iter().map(|assignment| assignment.column as usize).collect()
+}
+
 /// The columns an update may change: those assigned, and generated ones.
 fn changed_columns(assignments: &[Assignment], open: &OpenTarget<'_>) -> ColumnSet {
-    let mut changed: ColumnSet = assignments.iter().map(|assignment| assignment.column as usize).collect();
+    let mut changed = assigned_columns(assignments);
     if let Some(expressions) = open.expressions() {
         for (column, _) in &expressions.generated {
             changed.insert(*column as usize);

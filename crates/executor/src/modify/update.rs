@@ -5,12 +5,12 @@ use std::sync::Arc;
 use base::{Result, Tid};
 use bumpalo::Bump;
 use engine::{Isolation, Modify};
-use plan::Event;
+use plan::{Assignment, Event};
 use schema::catalog::TriggerTiming;
 use schema::row::{ColumnSet, Datum, RowBytes};
 use types::Value;
 
-use super::{Datums, OpenTarget, already_changed, changed_columns, concurrent_change, ctid};
+use super::{Attempt, Datums, OpenTarget, already_changed, assigned_columns, changed_columns, concurrent_change, ctid};
 use crate::evaluate::evaluate;
 use crate::keys::TableKeys;
 use crate::recheck::{Recheck, Rechecked};
@@ -21,13 +21,11 @@ use crate::{BoxOperator, Firing, Operator, Run};
 pub struct UpdateRows<'p> {
     node: &'p plan::Update,
     input: BoxOperator<'p>,
-    open: Option<(OpenTarget<'p>, ColumnSet)>,
+    open: Option<(OpenTarget<'p>, RowUpdate<'p>)>,
     /// The input row; the re-check puts a newer version's values into it.
     current: Vec<Value>,
     row: Vec<Value>,
     old: RowBytes,
-    assigned: Vec<Value>,
-    arena: Bump,
     recheck: Recheck<'p>,
     /// The columns that SET names.
     named: ColumnSet,
@@ -43,8 +41,6 @@ impl<'p> UpdateRows<'p> {
             current: Vec::new(),
             row: Vec::new(),
             old: RowBytes::new(),
-            assigned: Vec::new(),
-            arena: Bump::new(),
             recheck: Recheck::new(&node.recheck, &node.input),
             named: ColumnSet::default(),
             is_over: false,
@@ -62,99 +58,22 @@ impl<'p> UpdateRows<'p> {
             }
         }
         loop {
-            let (open, changed) = self.open.as_ref().expect("opened before the first row");
-            let before = open.triggers(TriggerTiming::Before, true, Event::Update);
-            self.assigned.clear();
-            for assignment in &node.assignments {
-                self.assigned.push(evaluate(&assignment.value, &self.current, run)?);
-            }
-            let columns = &open.table.def.columns;
-            let nulls = node.assignments.iter().zip(&self.assigned).filter(|(_, value)| value.is_null());
-            let missing =
-                nulls.map(|(assignment, _)| assignment.column as usize).filter(|place| columns[*place].not_null);
-            // The first in the order of the table is told, however they were assigned.
-            if before.is_none()
-                && let Some(place) = missing.min()
-            {
-                let values = self.new_values(open)?;
-                return Err(open.not_null_violation(&columns[place].name, &values, run));
-            }
-            let gone = match before {
-                Some(_) => open.lock_for_triggers(&mut tid, open.row_lock_of_update(&node.assignments), run)?,
-                None => None,
-            };
-            let outcome = if let Some(gone) = gone {
-                gone
-            } else if open.needs_values() || node.returning.is_some() {
-                let existing = open.values_of(&self.old, tid)?;
-                let mut updated = existing.clone();
-                for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
-                    updated[assignment.column as usize] = value.clone();
-                }
-                let mut changed = changed;
-                let all;
-                if let Some(triggers) = before {
-                    let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
-                    match Firing(triggers).before_row(Event::Update, Some(&self.named), old, new, run)? {
-                        Some(values) => updated = values,
-                        None => return Ok(false),
-                    }
-                    all = open.all_columns();
-                    changed = &all;
-                }
-                open.complete(&mut updated, run)?;
-                self.arena.reset();
-                let outcome = {
-                    let datums = open.datums(&updated, &self.arena, run)?;
-                    let engine = run.engine();
-                    let keys = TableKeys::new(&open.kinds, open.expressions(), run);
-                    engine.update(&open.table, tid, &datums, changed, &keys)?
-                };
-                if let Modify::Done { tid: stored } = outcome {
-                    let is_own = open.has_made(tid, run)?;
-                    open.queue_constraints(run, |keys| {
-                        keys.after_update(&existing, &updated, (stored, is_own), run);
-                    });
-                    if let Some(triggers) = &open.target.triggers {
-                        let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
-                        Firing(triggers).after_row(
-                            Event::Update,
-                            Some(&self.named),
-                            (old, new),
-                            &open.captures,
-                            run,
-                        )?;
-                    }
-                    open.check_views(&updated, run)?;
-                    if let Some(returning) = &node.returning {
-                        let mut input = std::mem::take(&mut self.current);
-                        input.extend(updated);
+            let (open, update) = self.open.as_mut().expect("opened before the first row");
+            let wants_row = node.returning.is_some();
+            let attempt = update.attempt(open, &mut tid, &self.old, &self.current, (&self.named, wants_row), run)?;
+            let outcome = match attempt {
+                Attempt::Done { stored, row } => {
+                    if let (Some(returning), Some(row)) = (&node.returning, row) {
+                        self.current.extend(row);
                         if open.target.returns_version {
-                            open.push_version(stored, &mut input)?;
+                            open.push_version(stored, &mut self.current)?;
                         }
-                        let result = evaluate_into(returning, &input, &mut self.row, run);
-                        self.current = input;
-                        result?;
+                        evaluate_into(returning, &self.current, &mut self.row, run)?;
                     }
+                    return Ok(true);
                 }
-                outcome
-            } else {
-                self.arena.reset();
-                let mut datums: Datums<'_> = open.table.row(&self.old).iter().collect();
-                datums.resize(open.kinds.len(), Datum::Null);
-                for (assignment, value) in node.assignments.iter().zip(&self.assigned) {
-                    let column = assignment.column as usize;
-                    open.row_columns.check_one(column, value, &run.catalog)?;
-                    datums[column] = open.kinds[column].write(value, &self.arena);
-                }
-                let engine = run.engine();
-                let keys = TableKeys::new(&open.kinds, None, run);
-                let outcome = engine.update(&open.table, tid, &datums, changed, &keys)?;
-                drop(engine);
-                if let Modify::Done { .. } = outcome {
-                    open.queue_constraints(run, |_| ());
-                }
-                outcome
+                Attempt::LeftAlone => return Ok(false),
+                Attempt::Failed { outcome, .. } => outcome,
             };
             let newest = match outcome {
                 Modify::Done { .. } => return Ok(true),
@@ -169,7 +88,7 @@ impl<'p> UpdateRows<'p> {
             if run.engine().isolation() != Isolation::ReadCommitted {
                 return Err(concurrent_change("update"));
             }
-            let table = Arc::clone(&self.open.as_ref().expect("opened before the first row").0.table);
+            let table = Arc::clone(&open.table);
             match self.recheck.try_again(node.scan, &table, newest, &mut self.current, &mut self.old, run)? {
                 Rechecked::Qualifies(version) => tid = version,
                 Rechecked::Fails => return Ok(false),
@@ -177,16 +96,127 @@ impl<'p> UpdateRows<'p> {
         }
     }
 
-    fn new_values(&self, open: &OpenTarget<'p>) -> Result<Vec<Value>> {
-        let mut values = open.values_of(&self.old, Tid::INVALID)?;
-        for (assignment, value) in self.node.assignments.iter().zip(&self.assigned) {
-            values[assignment.column as usize] = value.clone();
-        }
-        Ok(values)
-    }
-
     fn deleted(&self, run: &Run<'_, 'p>) -> Result<bool> {
         if run.engine().isolation() == Isolation::ReadCommitted { Ok(false) } else { Err(concurrent_change("delete")) }
+    }
+}
+
+/// An UPDATE of one row after the other.
+pub(super) struct RowUpdate<'p> {
+    assignments: &'p [Assignment],
+    /// The columns that it may change.
+    changed: ColumnSet,
+    /// The new values of the columns assigned.
+    assigned: Vec<Value>,
+    arena: Bump,
+}
+
+impl<'p> RowUpdate<'p> {
+    pub(super) fn new(assignments: &'p [Assignment], open: &OpenTarget<'p>) -> RowUpdate<'p> {
+        let changed = changed_columns(assignments, open);
+        RowUpdate { assignments, changed, assigned: Vec::new(), arena: Bump::new() }
+    }
+
+    /// Updates the version `old` at `tid`, as `input` says. `named` are the columns that the statement names; the row as written is
+    /// wanted if so said.
+    pub(super) fn attempt(
+        &mut self,
+        open: &OpenTarget<'p>,
+        tid: &mut Tid,
+        old: &RowBytes,
+        input: &[Value],
+        (named, wants_row): (&ColumnSet, bool),
+        run: &mut Run<'_, 'p>,
+    ) -> Result<Attempt> {
+        let before = open.triggers(TriggerTiming::Before, true, Event::Update);
+        self.assigned.clear();
+        for assignment in self.assignments {
+            self.assigned.push(evaluate(&assignment.value, input, run)?);
+        }
+        if before.is_some()
+            && let Some(outcome) = open.lock_for_triggers(tid, open.row_lock_of_update(named), run)?
+        {
+            return Ok(Attempt::Failed { outcome, in_lock: true });
+        }
+        if open.needs_values() || wants_row {
+            return self.store_values(open, *tid, old, named, run);
+        }
+        self.check_not_null(open, old, run)?;
+        self.arena.reset();
+        let mut datums: Datums<'_> = open.table.row(old).iter().collect();
+        datums.resize(open.kinds.len(), Datum::Null);
+        for (assignment, value) in self.assignments.iter().zip(&self.assigned) {
+            let column = assignment.column as usize;
+            open.row_columns.check_one(column, value, &run.catalog)?;
+            datums[column] = open.kinds[column].write(value, &self.arena);
+        }
+        let engine = run.engine();
+        let keys = TableKeys::new(&open.kinds, None, run);
+        let outcome = engine.update(&open.table, *tid, &datums, &self.changed, &keys)?;
+        drop(engine);
+        let Modify::Done { tid: stored } = outcome else { return Ok(Attempt::Failed { outcome, in_lock: false }) };
+        open.queue_constraints(run, |_| ());
+        Ok(Attempt::Done { stored, row: None })
+    }
+
+    /// Stores the new version where triggers, constraints or the caller want its values.
+    fn store_values(
+        &mut self,
+        open: &OpenTarget<'p>,
+        tid: Tid,
+        old: &RowBytes,
+        named: &ColumnSet,
+        run: &mut Run<'_, 'p>,
+    ) -> Result<Attempt> {
+        let existing = open.values_of(old, tid)?;
+        let mut updated = self.new_values(existing.clone());
+        let mut changed = &self.changed;
+        let all;
+        if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Update) {
+            let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
+            match Firing(triggers).before_row(Event::Update, Some(named), old, new, run)? {
+                Some(values) => updated = values,
+                None => return Ok(Attempt::LeftAlone),
+            }
+            all = open.all_columns();
+            changed = &all;
+        }
+        open.complete(&mut updated, run)?;
+        self.arena.reset();
+        let outcome = {
+            let datums = open.datums(&updated, &self.arena, run)?;
+            let engine = run.engine();
+            let keys = TableKeys::new(&open.kinds, open.expressions(), run);
+            engine.update(&open.table, tid, &datums, changed, &keys)?
+        };
+        let Modify::Done { tid: stored } = outcome else { return Ok(Attempt::Failed { outcome, in_lock: false }) };
+        let is_own = open.has_made(tid, run)?;
+        open.queue_constraints(run, |keys| keys.after_update(&existing, &updated, (stored, is_own), run));
+        if let Some(triggers) = &open.target.triggers {
+            let rows = (Some(existing.as_slice()), Some(updated.as_slice()));
+            Firing(triggers).after_row(Event::Update, Some(named), rows, &open.captures, run)?;
+        }
+        open.check_views(&updated, run)?;
+        Ok(Attempt::Done { stored, row: Some(updated) })
+    }
+
+    /// 23502 for a NULL that is assigned to a NOT NULL column.
+    fn check_not_null(&self, open: &OpenTarget<'p>, old: &RowBytes, run: &Run<'_, 'p>) -> Result<()> {
+        let columns = &open.table.def.columns;
+        let nulls = self.assignments.iter().zip(&self.assigned).filter(|(_, value)| value.is_null());
+        let missing = nulls.map(|(assignment, _)| assignment.column as usize).filter(|place| columns[*place].not_null);
+        // The first in the order of the table is told, however they were assigned.
+        let Some(place) = missing.min() else { return Ok(()) };
+        let values = self.new_values(open.values_of(old, Tid::INVALID)?);
+        Err(open.not_null_violation(&columns[place].name, &values, run))
+    }
+
+    /// The full row `values` with the columns assigned.
+    fn new_values(&self, mut values: Vec<Value>) -> Vec<Value> {
+        for (assignment, value) in self.assignments.iter().zip(&self.assigned) {
+            values[assignment.column as usize] = value.clone();
+        }
+        values
     }
 }
 
@@ -194,12 +224,12 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.open.is_none() {
             let open = OpenTarget::open(&self.node.target, run)?;
-            let changed = changed_columns(&self.node.assignments, &open);
+            let update = RowUpdate::new(&self.node.assignments, &open);
             if let Some(triggers) = &self.node.target.triggers {
-                self.named = self.node.assignments.iter().map(|assignment| assignment.column as usize).collect();
+                self.named = assigned_columns(&self.node.assignments);
                 Firing(triggers).before_statement(Event::Update, Some(&self.named), &open.captures, run)?;
             }
-            self.open = Some((open, changed));
+            self.open = Some((open, update));
         }
         while self.input.next(run)? {
             sync::yield_point()?;
