@@ -793,7 +793,7 @@ fn run_into(
             Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         },
     )?;
-    if is_dynamic && !gives_rows.get() {
+    if !gives_rows.get() {
         return Err(Error::new(sqlstate::SYNTAX_ERROR, "INTO used with a command that cannot return data"));
     }
     if strict || modifies.get() && !is_dynamic {
