@@ -18,9 +18,7 @@ impl Binder<'_, '_> {
         for scope in self.scopes.iter().rev() {
             for relation in &scope.relations {
                 if relation.alias == *name {
-                    return invalid(self).hint(format!(
-                        "There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."
-                    ));
+                    return invalid(self).hint(no_entry(name));
                 }
                 let table = match &relation.kind {
                     RelationKind::Table(def) => def.name.as_str(),
@@ -29,7 +27,11 @@ impl Binder<'_, '_> {
                 };
                 if table == name.as_str() {
                     let alias = &relation.alias;
-                    return invalid(self).hint(format!("Perhaps you meant to reference the table alias \"{alias}\"."));
+                    let is_seen = scope.readable().any(|item| item.alias_visible && item.alias == *alias);
+                    return invalid(self).hint(match is_seen {
+                        true => format!("Perhaps you meant to reference the table alias \"{alias}\"."),
+                        false => no_entry(alias),
+                    });
                 }
             }
         }
@@ -101,6 +103,11 @@ impl Binder<'_, '_> {
             _ => error,
         }
     }
+}
+
+/// The hint for an entry that can't be seen.
+fn no_entry(name: &Name) -> String {
+    format!("There is an entry for table \"{name}\", but it cannot be referenced from this part of the query.")
 }
 
 /// Levenshtein's distance of two names.

@@ -313,7 +313,7 @@ impl Scope {
     }
 
     /// The items that names are looked up in.
-    fn readable(&self) -> impl Iterator<Item = &NamedItem> {
+    pub(super) fn readable(&self) -> impl Iterator<Item = &NamedItem> {
         self.names.iter().filter(|item| self.lateral_active || !item.lateral_only)
     }
 
