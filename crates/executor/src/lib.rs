@@ -536,5 +536,9 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
             locals.keep_rows_of(node.scan);
             Box::new(modify::DeleteRows::new(node, build(&node.input, locals)))
         }
+        Node::Merge(node) => {
+            locals.keep_rows_of(node.scan);
+            Box::new(modify::MergeRows::new(node, build(&node.input, locals)))
+        }
     }
 }

@@ -25,13 +25,13 @@ pub struct Measured {
     pub first: Duration,
     /// Time in all, what is below it included.
     pub total: Duration,
-    /// The room that its kept rows took, if it keeps rows.
+    /// The room that its kept rows took, if it keeps rows; what a MERGE did.
     pub effort: Option<Effort>,
     /// Pages used, what is below it included; counted if that was asked for.
     pub pages: PageUse,
 }
 
-/// The room and the method of a node that keeps rows.
+/// What EXPLAIN ANALYZE tells of a kind of node alone: the room and the method of one that keeps rows, the counts of a MERGE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effort {
     /// A sort.
@@ -51,6 +51,17 @@ pub enum Effort {
         kilobytes: u64,
         /// Room taken in files.
         disk_kilobytes: u64,
+    },
+    /// The rows of a MERGE, by what was done for them.
+    Merge {
+        /// Inserted.
+        inserted: u64,
+        /// Updated.
+        updated: u64,
+        /// Deleted.
+        deleted: u64,
+        /// Left alone.
+        skipped: u64,
     },
     /// The hash table of a join.
     Hash {

@@ -11,8 +11,8 @@ use syntax::tree::Name;
 use types::SqlType;
 
 use super::{
-    Assignment, CteId, CursorName, Expr, ExprKind, JoinKind, OutputColumn, SetCall, SortKey, SubqueryBody, Target,
-    VirtualTable, WindowFrame,
+    Assignment, CteId, CursorName, Expr, ExprKind, JoinKind, MergeWhen, OutputColumn, SetCall, SortKey, SubqueryBody,
+    Target, VirtualTable, WindowFrame,
 };
 
 /// A bound SELECT, or the part of a change that finds its rows.
@@ -54,7 +54,7 @@ pub struct Query {
     pub set_operation: Option<SetOperation>,
     /// WITH
     pub ctes: Vec<Cte>,
-    /// INSERT, UPDATE or DELETE of the rows found.
+    /// INSERT, UPDATE, DELETE or MERGE of the rows found.
     pub change: Option<Box<Change>>,
     /// The select list has calls that return sets.
     pub has_sets: bool,
@@ -282,6 +282,29 @@ pub enum Change {
         /// RETURNING, over the query's relations.
         returning: Option<Vec<TargetEntry>>,
     },
+    /// MERGE into relation `relation`, which the query's FROM joins with the source.
+    Merge {
+        /// The table.
+        target: Target,
+        /// Its entry in the range table.
+        relation: u32,
+        /// ON, over the query's relations. The join has it, too; here it is to be tried again for a newer version of a row.
+        condition: Expr,
+        /// The WHEN clauses, over the query's relations.
+        clauses: Vec<MergeWhen>,
+    },
+}
+
+impl Change {
+    /// RETURNING.
+    pub fn returning(&self) -> Option<&Vec<TargetEntry>> {
+        match self {
+            Change::Insert { returning, .. } | Change::Update { returning, .. } | Change::Delete { returning, .. } => {
+                returning.as_ref()
+            }
+            Change::Merge { .. } => None,
+        }
+    }
 }
 
 /// The target of ON CONFLICT.
@@ -321,9 +344,7 @@ impl Query {
     pub fn output_columns(&self) -> Vec<OutputColumn> {
         match self.change.as_deref() {
             None => self.output().map(|target| target.column.clone()).collect(),
-            Some(
-                Change::Insert { returning, .. } | Change::Update { returning, .. } | Change::Delete { returning, .. },
-            ) => returning.iter().flatten().map(|target| target.column.clone()).collect(),
+            Some(change) => change.returning().into_iter().flatten().map(|target| target.column.clone()).collect(),
         }
     }
 }
@@ -379,6 +400,10 @@ impl Query {
             }
             Some(Change::Delete { returning, .. }) => {
                 returning.iter().flatten().for_each(|target| visit(&target.expr, depth));
+            }
+            Some(Change::Merge { condition, clauses, .. }) => {
+                visit(condition, depth);
+                clauses.iter().for_each(|clause| clause.for_each_expr(&mut |expr| visit(expr, depth)));
             }
         }
     }
@@ -461,6 +486,10 @@ impl Query {
             }
             Some(Change::Delete { returning, .. }) => {
                 returning.iter_mut().flatten().for_each(|target| visit(&mut target.expr, depth));
+            }
+            Some(Change::Merge { condition, clauses, .. }) => {
+                visit(condition, depth);
+                clauses.iter_mut().for_each(|clause| clause.for_each_expr_mut(&mut |expr| visit(expr, depth)));
             }
         }
     }

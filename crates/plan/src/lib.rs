@@ -16,6 +16,7 @@
 //! | `Window` | the input's slots, then the window functions |
 //! | `SetOperation`, `Append`, `RecursiveUnion` | the slots of either input |
 //! | `Insert`, `Update`, `Delete` | the RETURNING list (no row at all without one) |
+//! | `Merge` | none |
 //!
 //! Expressions of a node see its *input's* slots (for joins both inputs' together); expressions of a scan see
 //! the scan's own slots, those of `Result` and `Values` see none.
@@ -41,6 +42,7 @@ mod catalog_view;
 mod costs;
 mod expr;
 mod meaning;
+mod merge;
 pub mod privileges;
 mod scan;
 mod system_table;
@@ -67,6 +69,7 @@ pub use expr::{
     WindowFrameBound, WindowFrameMode, WindowTarget,
 };
 pub use meaning::{EarlierField, Meaning};
+pub use merge::{Merge, MergeAction, MergeWhen};
 pub use scan::{FunctionScan, IndexPoint, IndexRange, IndexScan, KeyPart, ScanColumn, SeqScan, VirtualScan};
 pub use system_table::{NoSystemCatalog, SystemCatalog, VirtualColumn, VirtualTable};
 pub use trigger::{Event, NEW_ROWS, OLD_ROWS, PlannedTrigger, TableTriggers, is_trigger_of};
@@ -383,6 +386,8 @@ pub enum Node {
     Update(Box<Update>),
     /// DELETE.
     Delete(Box<Delete>),
+    /// MERGE.
+    Merge(Box<Merge>),
     /// The row a cursor stands on.
     CurrentOf(Box<CurrentOf>),
     /// INSERT, UPDATE or DELETE of a view by its INSTEAD OF triggers.

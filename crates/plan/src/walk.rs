@@ -40,6 +40,7 @@ impl Node {
             Node::Insert(insert) => visit(&insert.input),
             Node::Update(update) => visit(&update.input),
             Node::Delete(delete) => visit(&delete.input),
+            Node::Merge(merge) => visit(&merge.input),
             Node::ViewChange(change) => visit(&change.input),
         }
     }

@@ -1,7 +1,8 @@
-//! INSERT, UPDATE and DELETE: what they have in common.
+//! INSERT, UPDATE, DELETE and MERGE: what they have in common.
 
 mod delete;
 mod insert;
+mod merge;
 mod update;
 
 use std::cell::OnceCell;
@@ -23,6 +24,7 @@ use super::trigger::{Captures, Firing};
 use super::{Run, foreign_key, pending_checks};
 pub use delete::DeleteRows;
 pub use insert::InsertRows;
+pub use merge::MergeRows;
 pub use update::UpdateRows;
 
 /// Datums of one row on their way to the engine.

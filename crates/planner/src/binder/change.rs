@@ -102,7 +102,7 @@ impl Binder<'_, '_> {
     }
 
     /// The places of the columns that values are given for, in the order they are given.
-    fn insert_columns(&mut self, insert: &tree::Insert, target: &ChangeTarget) -> Result<Vec<usize>> {
+    pub(super) fn insert_columns(&mut self, insert: &tree::Insert, target: &ChangeTarget) -> Result<Vec<usize>> {
         if insert.columns.is_empty() {
             let given = match insert.source.as_ref().map(|source| &source.body) {
                 None => 0,
@@ -175,7 +175,7 @@ impl Binder<'_, '_> {
     }
 
     /// The full row whose columns are defaults but for those given.
-    fn full_row(
+    pub(super) fn full_row(
         &mut self,
         table: &TableDef,
         mut given: Vec<(usize, Expr)>,
@@ -309,7 +309,7 @@ impl Binder<'_, '_> {
     }
 
     /// The values of a row of VALUES, each with the place of its column. DEFAULT is left out.
-    fn given_values(
+    pub(super) fn given_values(
         &mut self,
         insert: &tree::Insert,
         table: &Arc<TableDef>,
@@ -343,7 +343,7 @@ impl Binder<'_, '_> {
     }
 
     /// A row of VALUES with `x.*` written out as `x.a, x.b`.
-    fn written_out(&mut self, row: &[tree::Expr]) -> Result<Vec<tree::Expr>> {
+    pub(super) fn written_out(&mut self, row: &[tree::Expr]) -> Result<Vec<tree::Expr>> {
         let mut written = Vec::with_capacity(row.len());
         for expr in row {
             match &expr.kind {
@@ -591,7 +591,7 @@ impl Binder<'_, '_> {
         Ok(bound)
     }
 
-    fn assignments(
+    pub(super) fn assignments(
         &mut self,
         target: &ChangeTarget,
         relation: u32,
@@ -793,7 +793,7 @@ impl Binder<'_, '_> {
         filter.map(|filter| self.condition(filter, "WHERE")).transpose()
     }
 
-    fn changing_query(&mut self, filter: Option<Expr>) -> Query {
+    pub(super) fn changing_query(&mut self, filter: Option<Expr>) -> Query {
         let scope = self.scope();
         Query {
             relations: std::mem::take(&mut scope.relations),

@@ -1,7 +1,7 @@
 //! WITH.
 
 use base::{Result, sqlstate};
-use plan::bound::{Change, Cte, FromItem, Query, RelationKind};
+use plan::bound::{Cte, FromItem, Query, RelationKind};
 use plan::{CteId, Expr, ExprKind, JoinKind, SubqueryBody};
 use syntax::tree::{self, CommonTableExpression, CteStatement, Name, QueryBody, SetOperator, With};
 use types::SqlType;
@@ -94,11 +94,7 @@ impl Binder<'_, '_> {
             }
         };
         let columns = self.cte_columns(cte, &query)?;
-        let returns_nothing = query.change.as_deref().is_some_and(|change| match change {
-            Change::Insert { returning, .. } | Change::Update { returning, .. } | Change::Delete { returning, .. } => {
-                returning.is_none()
-            }
-        });
+        let returns_nothing = query.change.as_deref().is_some_and(|change| change.returning().is_none());
         let state = if returns_nothing { CteState::WithoutColumns } else { CteState::Ready };
         let name = cte.name.clone();
         self.refuse_search_and_cycle(cte)?;

@@ -614,7 +614,7 @@ impl Binder<'_, '_> {
             let right_column = self.using_column(&right_names, name, "right")?;
             self.reads(&left_column);
             self.reads(&right_column);
-            let (condition, column) = self.merge(name, left_column, right_column, kind)?;
+            let (condition, column) = self.merged_column(name, left_column, right_column, kind)?;
             conditions.push(condition);
             merged.push(column);
         }
@@ -707,7 +707,7 @@ impl Binder<'_, '_> {
     }
 
     /// The condition that two columns are equal, and the one column they make.
-    fn merge(
+    fn merged_column(
         &mut self,
         name: &Name,
         left: NamedColumn,

@@ -23,6 +23,7 @@ mod from;
 mod function;
 mod lock;
 mod mentions;
+mod merge;
 mod missing;
 mod operator;
 mod parameters;
@@ -269,6 +270,7 @@ pub(crate) fn bind_after(
         Statement::Insert(insert) => binder.insert(insert),
         Statement::Update(update) => binder.update(update),
         Statement::Delete(delete) => binder.delete(delete),
+        Statement::Merge(merge) => binder.merge(merge),
         Statement::Unsupported(what) => Err(Error::unsupported(format!("{what} is not supported"))),
         _ => return Ok(None),
     };

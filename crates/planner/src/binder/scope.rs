@@ -46,6 +46,7 @@ pub(super) enum Place {
     Call,
     AlterType,
     TriggerWhen,
+    MergeWhen,
 }
 
 impl Place {
@@ -78,6 +79,7 @@ impl Place {
             Place::IndexPredicate => "index predicates",
             Place::Generated => "column generation expressions",
             Place::TriggerWhen => "trigger WHEN conditions",
+            Place::MergeWhen => "MERGE WHEN conditions",
             Place::CopyWhere => "COPY FROM WHERE conditions",
             Place::Call => "CALL arguments",
             Place::AlterType => "transform expressions",
@@ -249,6 +251,8 @@ pub(super) struct NamedColumn {
 
 /// The attribute number of `xmin`.
 const XMIN: i32 = -2;
+/// The attribute number of `tableoid`.
+const TABLE_OID: i32 = -6;
 
 /// The system columns of tables: name, attribute number, type.
 pub(crate) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
@@ -257,7 +261,7 @@ pub(crate) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
     ("cmin", -3, oids::CID),
     ("xmax", -4, oids::XID),
     ("cmax", -5, oids::CID),
-    ("tableoid", -6, oids::OID),
+    ("tableoid", TABLE_OID, oids::OID),
 ];
 
 /// A system column of `table`. A table that the server computes has no rows on disk, but it has a number, which is its `tableoid`. Its
@@ -519,6 +523,7 @@ impl Binder<'_, '_> {
                     return Err(self.error(sqlstate::AMBIGUOUS_COLUMN, message, location));
                 }
                 if let Some((relation, table)) = first {
+                    self.refuse_system_column(name, *attribute, location)?;
                     let variable = Variable { level: level as u32, relation, attribute: *attribute, location };
                     let expr = system_column(scope, table, variable, *oid, self.context.catalog.version());
                     let access = scope.relations[relation as usize].access;
@@ -544,6 +549,16 @@ impl Binder<'_, '_> {
             return self.field(row, field, location).map(Some);
         }
         Ok(self.function_as_column(row, field, location)?.ok())
+    }
+
+    /// 42P10 for a system column other than `tableoid` in a condition of MERGE.
+    fn refuse_system_column(&self, name: &Name, attribute: i32, location: Location) -> Result<()> {
+        let is_condition = self.scopes.last().is_some_and(|scope| scope.place == Place::MergeWhen);
+        if !is_condition || attribute == TABLE_OID {
+            return Ok(());
+        }
+        let message = format!("cannot use system column \"{name}\" in MERGE WHEN condition");
+        Err(self.error(sqlstate::INVALID_COLUMN_REFERENCE, message, location))
     }
 
     fn check_lateral(&self, item: &NamedItem, location: Location) -> Result<()> {
@@ -619,6 +634,7 @@ impl Binder<'_, '_> {
         if let Some(relation) = scope.with_system_columns(&item)
             && let Some((_, attribute, oid)) = SYSTEM_COLUMNS.iter().find(|(system, ..)| *system == name.as_str())
         {
+            self.refuse_system_column(name, *attribute, location)?;
             let variable = Variable { level, relation, attribute: *attribute, location };
             let expr = system_column(scope, item.table, variable, *oid, self.context.catalog.version());
             let access = scope.relations[relation as usize].access;

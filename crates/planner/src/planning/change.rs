@@ -25,7 +25,7 @@ impl Planner<'_, '_> {
         let change = query.change.as_deref_mut().ok_or_else(|| Error::internal("no change"))?;
         let is_update = matches!(change, Change::Update { .. });
         let (Change::Update { relation, target, .. } | Change::Delete { relation, target, .. }) = change else {
-            return Err(Error::internal("INSERT is planned elsewhere"));
+            return Err(Error::internal("it is planned elsewhere"));
         };
         fold_table_expressions(&mut target.expressions, self.context, &mut self.inlining)?;
         let relation = *relation;
@@ -92,7 +92,7 @@ impl Planner<'_, '_> {
                 let delete = Delete { target, scan, ctid, input, recheck, returning };
                 Ok(node(Node::Delete(Box::new(delete)), width, rows, cost))
             }
-            Change::Insert { .. } => Err(Error::internal("INSERT is planned elsewhere")),
+            Change::Insert { .. } | Change::Merge { .. } => Err(Error::internal("it is planned elsewhere")),
         }
     }
 
@@ -102,7 +102,7 @@ impl Planner<'_, '_> {
         let (event, mut target, assignments, returning) = match *change {
             Change::Update { target, assignments, returning, .. } => (Event::Update, target, assignments, returning),
             Change::Delete { target, returning, .. } => (Event::Delete, target, Vec::new(), returning),
-            Change::Insert { .. } => return Err(Error::internal("INSERT is planned elsewhere")),
+            Change::Insert { .. } | Change::Merge { .. } => return Err(Error::internal("it is planned elsewhere")),
         };
         let own = std::mem::take(self.frame());
         self.view_checks(&mut target)?;
@@ -242,6 +242,7 @@ fn returning_of(change: &mut Change) -> Option<&mut Option<Vec<TargetEntry>>> {
         Change::Insert { returning, .. } | Change::Update { returning, .. } | Change::Delete { returning, .. } => {
             Some(returning)
         }
+        Change::Merge { .. } => None,
     }
 }
 

@@ -31,6 +31,7 @@ mod inline;
 mod join;
 mod leakproof;
 mod lower;
+mod merge;
 pub mod names;
 mod needed;
 mod negate;
@@ -131,6 +132,7 @@ pub fn plan_bound(bound: Bound, context: &mut BindContext<'_>, parameters: &Para
         Some(bound::Change::Insert { .. }) => Command::Insert,
         Some(bound::Change::Update { .. }) => Command::Update,
         Some(bound::Change::Delete { .. }) => Command::Delete,
+        Some(bound::Change::Merge { .. }) => Command::Merge,
     };
     let mut row_places = if context.settings.keeps_row_places { add_places(&mut query) } else { RowPlaces::default() };
     let mut planner = Planner {

@@ -56,6 +56,8 @@ impl Planner<'_, '_> {
         }
         let mut plan = if query.set_operation.is_some() {
             self.set_operation(query)?
+        } else if matches!(query.change.as_deref(), Some(Change::Merge { .. })) {
+            self.merge(query, group)?
         } else if query.change.is_some() {
             self.change(query, group)?
         } else {

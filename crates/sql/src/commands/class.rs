@@ -12,9 +12,11 @@ use crate::state::log::StatementClass;
 /// definition's tag is a definition.
 pub fn class_of(state: &SessionState, statement: &Statement) -> StatementClass {
     match statement {
-        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Truncate(_) => {
-            StatementClass::Change
-        }
+        Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_)
+        | Statement::Truncate(_) => StatementClass::Change,
         Statement::Copy(copy) if copy.is_from => StatementClass::Change,
         Statement::Prepare(prepare) => class_of(state, &prepare.statement),
         Statement::Execute(execute) => {
@@ -49,6 +51,7 @@ pub fn activity(statement: &Statement) -> Cow<'static, str> {
         Statement::Insert(_) => "INSERT".into(),
         Statement::Update(_) => "UPDATE".into(),
         Statement::Delete(_) => "DELETE".into(),
+        Statement::Merge(_) => "MERGE".into(),
         Statement::Truncate(_) => "TRUNCATE TABLE".into(),
         Statement::Prepare(_) => "PREPARE".into(),
         Statement::Execute(_) => "EXECUTE".into(),

@@ -444,6 +444,7 @@ pub fn is_stored(statement: &Statement) -> bool {
             | Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)
+            | Statement::Merge(_)
             | Statement::Prepare(_)
             | Statement::Execute(_)
             | Statement::DeclareCursor(_)

@@ -128,6 +128,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         | Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)
+        | Statement::Merge(_)
         | Statement::Transaction(_)
         | Statement::Prepare(_)
         | Statement::Execute(_)

@@ -83,7 +83,7 @@ impl Dynamic {
     fn is_one(&self) -> bool {
         let text = self.text.trim();
         let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-        let begins = ["select", "insert", "update", "delete", "with", "values"];
+        let begins = ["select", "insert", "update", "delete", "merge", "with", "values"];
         !text.contains(';') && begins.iter().any(|begin| begin.eq_ignore_ascii_case(word))
     }
 

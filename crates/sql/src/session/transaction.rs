@@ -46,6 +46,7 @@ impl SqlSession {
                 | Statement::Insert(_)
                 | Statement::Update(_)
                 | Statement::Delete(_)
+                | Statement::Merge(_)
                 | Statement::DeclareCursor(_)
                 | Statement::Explain(_)
                 | Statement::CreateTableAs(_)

@@ -93,6 +93,8 @@ pub enum Statement {
     Update(Box<Update>),
     /// DELETE
     Delete(Box<Delete>),
+    /// MERGE
+    Merge(Box<Merge>),
     /// BEGIN, COMMIT, SAVEPOINT, PREPARE TRANSACTION and so on.
     Transaction(Transaction),
     /// PREPARE
@@ -318,6 +320,13 @@ pub enum Statement {
 impl Statement {
     /// Whether it is a query or a change of rows: PREPARE and EXPLAIN take these, and a plan runs them.
     pub fn has_plan(&self) -> bool {
-        matches!(self, Statement::Select(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+        matches!(
+            self,
+            Statement::Select(_)
+                | Statement::Insert(_)
+                | Statement::Update(_)
+                | Statement::Delete(_)
+                | Statement::Merge(_)
+        )
     }
 }

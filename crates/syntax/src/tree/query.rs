@@ -22,6 +22,19 @@ pub struct Query {
 }
 
 impl Query {
+    /// VALUES and nothing else.
+    pub fn of_values(rows: Vec<Vec<Expr>>) -> Query {
+        Query {
+            with: None,
+            body: QueryBody::Values(rows),
+            order: Vec::new(),
+            offset: None,
+            limit: None,
+            with_ties: false,
+            locking: Vec::new(),
+        }
+    }
+
     /// Where its first expression starts; -1 for a query without any.
     pub fn start(&self) -> Location {
         let first = match &self.body {
@@ -519,6 +532,45 @@ pub struct Delete {
     pub filter: Option<Expr>,
     /// RETURNING
     pub returning: Vec<Target>,
+}
+
+/// MERGE
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merge {
+    /// WITH
+    pub with: Option<With>,
+    /// The table.
+    pub table: TableReference,
+    /// USING
+    pub source: FromItem,
+    /// ON
+    pub condition: Expr,
+    /// The WHEN clauses.
+    pub clauses: Vec<MergeWhen>,
+}
+
+/// WHEN ... THEN
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergeWhen {
+    /// MATCHED, not NOT MATCHED.
+    pub matched: bool,
+    /// AND
+    pub condition: Option<Expr>,
+    /// THEN
+    pub action: MergeAction,
+}
+
+/// The action of a WHEN clause.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MergeAction {
+    /// UPDATE SET
+    Update(Vec<Assignment>),
+    /// DELETE
+    Delete,
+    /// INSERT of one row or of DEFAULT VALUES. Its table is that of the whole statement.
+    Insert(Box<Insert>),
+    /// DO NOTHING
+    Nothing,
 }
 
 /// PREPARE

@@ -255,7 +255,6 @@ fn statements_nested_too_deep_are_refused() {
 fn what_is_left_out_is_said_aloud() {
     let world = World::new();
     for (text, message) in [
-        ("merge into test t using people p on t.id = p.id when matched then delete", "MERGE is not supported"),
         ("create rule x as on insert to test do instead nothing", "CREATE RULE is not supported"),
         ("select count(*) from test group by rollup (id)", "ROLLUP is not supported"),
         ("select * from test tablesample system (1)", "TABLESAMPLE is not supported"),

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use plan::{
-    Expr, ExprKind, FunctionTarget, KeyPart, Node, Plan, Recheck, ScanColumn, SetCall, SetItem, SortKey, Statement,
-    StatementKind, SubqueryBody, SubqueryKind,
+    Expr, ExprKind, FunctionTarget, KeyPart, MergeAction, Node, Plan, Recheck, ScanColumn, SetCall, SetItem, SortKey,
+    Statement, StatementKind, SubqueryBody, SubqueryKind,
 };
 use types::{BuiltinCatalog, FormatSettings, format_type_name, shown_string};
 
@@ -282,6 +282,28 @@ fn node(plan: &Plan, depth: usize, out: &mut String) {
                 recheck(&update.recheck),
                 returning(&update.returning)
             )
+        }
+        Node::Merge(merge) => {
+            inputs.push(&merge.input);
+            let clauses = merge.clauses.iter().map(|clause| {
+                let action = match &clause.action {
+                    MergeAction::Update(assignments) => {
+                        let set = assignments
+                            .iter()
+                            .map(|assignment| format!("{} = {}", assignment.column, expr(&assignment.value)));
+                        format!("update {}", set.collect::<Vec<_>>().join(", "))
+                    }
+                    MergeAction::Delete => "delete".to_owned(),
+                    MergeAction::Insert(row) => {
+                        format!("insert {}", row.iter().map(expr).collect::<Vec<_>>().join(", "))
+                    }
+                    MergeAction::Nothing => "nothing".to_owned(),
+                };
+                let not = if clause.matched { "" } else { "not " };
+                format!(" {not}matched{}: {action};", filter(&clause.condition))
+            });
+            let clauses = clauses.collect::<String>();
+            format!("Merge {} #{}{clauses}{}", merge.target.table.name, merge.ctid, recheck(&merge.recheck))
         }
         Node::CurrentOf(scan) => {
             format!("CurrentOf {} {} [{}]", scan.alias, scan.cursor.name, columns(&scan.columns, &scan.table))

@@ -192,6 +192,7 @@ fn copy_between(
             CopySource::Query(Statement::CreateTableAs(_)) => {
                 Err(Error::unsupported("COPY (SELECT INTO) is not supported"))
             }
+            CopySource::Query(Statement::Merge(_)) => Err(Error::unsupported("MERGE not supported in COPY")),
             CopySource::Query(statement) => {
                 let planned = super::plan_inner(state, text, statement, &[])?;
                 if gives_no_rows(statement) {

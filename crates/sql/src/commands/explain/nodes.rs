@@ -671,6 +671,14 @@ impl<'e> Explainer<'e> {
                 let slots = if change.event == Event::Insert { Vec::new() } else { slots };
                 self.returned(change.returning.as_deref(), slots, &change.target, shown)
             }
+            Node::Merge(merge) => {
+                self.change("Merge", &merge.target, &merge.alias, shown);
+                let slots = self.input(&merge.input, "Outer", shown);
+                for clause in &merge.clauses {
+                    clause.for_each_expr(&mut |expr| self.subplans(shown, expr, &slots));
+                }
+                Vec::new()
+            }
             Node::Delete(delete) => {
                 self.change("Delete", &delete.target, &delete.target.table.name, shown);
                 let slots = self.input(&delete.input, "Outer", shown);

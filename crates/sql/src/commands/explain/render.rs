@@ -81,7 +81,7 @@ fn text_node(node: &Shown, mut indent: usize, options: ExplainOptions, lines: &m
         lines.push(format!("{:width$}{key}: {text}", "", width = indent * 2));
     }
     if let Some(effort) = node.measured.and_then(|measured| measured.effort) {
-        lines.push(format!("{:width$}{}", "", effort_line(effort), width = indent * 2));
+        lines.extend(effort_line(effort).map(|line| format!("{:width$}{line}", "", width = indent * 2)));
     }
     if let Some(used) = node.measured.map(|measured| measured.pages).filter(|_| options.buffers) {
         lines.extend(pages_line(&used).map(|line| format!("{:width$}{line}", "", width = indent * 2)));
@@ -296,8 +296,9 @@ fn write_xml(fields: &[(String, Field)], indent: usize, out: &mut String) {
     }
 }
 
-fn effort_line(effort: Effort) -> String {
-    match effort {
+/// The line for what a node tells of itself; none for a MERGE without rows.
+fn effort_line(effort: Effort) -> Option<String> {
+    Some(match effort {
         Effort::Sort { method, kilobytes, on_disk } => {
             let space = if on_disk { "Disk" } else { "Memory" };
             format!("Sort Method: {method}  {space}: {kilobytes}kB")
@@ -309,7 +310,13 @@ fn effort_line(effort: Effort) -> String {
         Effort::Hash { buckets, batches, kilobytes } => {
             format!("Buckets: {buckets}  Batches: {batches}  Memory Usage: {kilobytes}kB")
         }
-    }
+        Effort::Merge { inserted, updated, deleted, skipped } => {
+            let counts = [("inserted", inserted), ("updated", updated), ("deleted", deleted), ("skipped", skipped)];
+            let counts = counts.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!(" {what}={count}"));
+            let counts = counts.collect::<String>();
+            return (!counts.is_empty()).then(|| format!("Tuples:{counts}"));
+        }
+    })
 }
 
 /// The same as fields.
@@ -333,6 +340,12 @@ fn effort_fields(effort: Effort) -> Vec<(&'static str, Field)> {
             ("Hash Batches", number(batches)),
             ("Original Hash Batches", number(batches)),
             ("Peak Memory Usage", number(kilobytes)),
+        ],
+        Effort::Merge { inserted, updated, deleted, skipped } => vec![
+            ("Tuples Inserted", number(inserted)),
+            ("Tuples Updated", number(updated)),
+            ("Tuples Deleted", number(deleted)),
+            ("Tuples Skipped", number(skipped)),
         ],
     }
 }

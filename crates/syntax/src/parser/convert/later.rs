@@ -31,6 +31,22 @@ impl Converter<'_> {
         }
     }
 
+    /// WHEN NOT MATCHED BY SOURCE or BY TARGET, and RETURNING.
+    pub(super) fn refuse_later_merge(&self, merge: &pb::MergeStmt) -> Result<()> {
+        let (start, end) = self.statement;
+        let places = tokens(&self.text[start..end]);
+        let is_word =
+            |(from, to): (usize, usize), word: &str| self.text[start + from..start + to].eq_ignore_ascii_case(word);
+        let by = places.windows(2).find(|pair| is_word(pair[0], "matched") && is_word(pair[1], "by"));
+        if let Some(pair) = by {
+            return Err(self.later_syntax("by", (start + pair[1].0) as Location));
+        }
+        match merge.returning_clause {
+            Some(_) => Err(self.later_syntax("returning", -1)),
+            None => Ok(()),
+        }
+    }
+
     /// `WITH INHERIT ...`, `WITH SET ...`, `WITH ADMIN TRUE`, several options: only `WITH ADMIN OPTION` and `ADMIN OPTION FOR` are old.
     pub(super) fn refuse_later_grant(&self, grant: &pb::GrantRoleStmt) -> Result<()> {
         for (number, option) in nodes(&grant.opt).enumerate() {

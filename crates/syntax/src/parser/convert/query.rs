@@ -9,8 +9,9 @@ use super::{Converter, kind_of, names, node, nodes, optional, range_var, require
 use crate::tree::{
     Alias, Assignment, ColumnDefinitionItem, CommonTableExpression, ConflictTarget, ConflictUpdate, CteStatement,
     CycleClause, Delete, Distinct, FromItem, GroupItem, IndexElement, Insert, InsertColumn, Join, JoinType,
-    LockStrength, LockWait, Locking, Name, OnCommit, OnConflict, Query, QueryBody, SearchClause, Select, SelectInto,
-    SetOperator, SortBy, SortDirection, TablePersistence, TableReference, Target, Update, WindowDefinition, With,
+    LockStrength, LockWait, Locking, Merge, MergeAction, MergeWhen, Name, OnCommit, OnConflict, Query, QueryBody,
+    SearchClause, Select, SelectInto, SetOperator, SortBy, SortDirection, TablePersistence, TableReference, Target,
+    Update, WindowDefinition, With,
 };
 
 impl Converter<'_> {
@@ -248,7 +249,7 @@ impl Converter<'_> {
             NodeEnum::InsertStmt(insert) => CteStatement::Insert(self.insert(insert)?),
             NodeEnum::UpdateStmt(update) => CteStatement::Update(self.update(update)?),
             NodeEnum::DeleteStmt(delete) => CteStatement::Delete(self.delete(delete)?),
-            NodeEnum::MergeStmt(_) => CteStatement::Unsupported("MERGE is not supported"),
+            NodeEnum::MergeStmt(_) => CteStatement::Unsupported("MERGE not supported in WITH query"),
             other => return Err(unexpected(&kind_of(other))),
         };
         Ok(CommonTableExpression {
@@ -283,21 +284,11 @@ impl Converter<'_> {
     }
 
     pub(super) fn insert(&mut self, insert: &pb::InsertStmt) -> Result<Insert> {
-        let columns = nodes(&insert.cols)
-            .map(|column| match column {
-                NodeEnum::ResTarget(target) => self.assigned_column(target),
-                other => Err(unexpected(&kind_of(other))),
-            })
-            .collect::<Result<_>>()?;
         Ok(Insert {
             with: self.with(&insert.with_clause)?,
-            table: insert.relation.as_ref().map(table_reference).ok_or_else(|| unexpected("no relation"))?,
-            columns,
-            overriding: match insert.r#override() {
-                pb::OverridingKind::OverridingSystemValue => Some(true),
-                pb::OverridingKind::OverridingUserValue => Some(false),
-                _ => None,
-            },
+            table: changed_table(&insert.relation)?,
+            columns: self.inserted_columns(&insert.cols)?,
+            overriding: overriding(insert.r#override()),
             source: match node(&insert.select_stmt) {
                 Some(NodeEnum::SelectStmt(select)) => Some(Box::new(self.query(select)?)),
                 Some(other) => return Err(unexpected(&kind_of(other))),
@@ -317,6 +308,15 @@ impl Converter<'_> {
             return Err(self.later_syntax("with", option.location));
         }
         self.targets(&clause.exprs)
+    }
+
+    fn inserted_columns(&mut self, list: &[Node]) -> Result<Vec<InsertColumn>> {
+        nodes(list)
+            .map(|column| match column {
+                NodeEnum::ResTarget(target) => self.assigned_column(target),
+                other => Err(unexpected(&kind_of(other))),
+            })
+            .collect()
     }
 
     fn assigned_column(&mut self, target: &pb::ResTarget) -> Result<InsertColumn> {
@@ -380,7 +380,7 @@ impl Converter<'_> {
     pub(super) fn update(&mut self, update: &pb::UpdateStmt) -> Result<Update> {
         Ok(Update {
             with: self.with(&update.with_clause)?,
-            table: update.relation.as_ref().map(table_reference).ok_or_else(|| unexpected("no relation"))?,
+            table: changed_table(&update.relation)?,
             assignments: self.assignments(&update.target_list)?,
             from: self.from(&update.from_clause)?,
             filter: self.optional_expr(&update.where_clause)?,
@@ -391,11 +391,66 @@ impl Converter<'_> {
     pub(super) fn delete(&mut self, delete: &pb::DeleteStmt) -> Result<Delete> {
         Ok(Delete {
             with: self.with(&delete.with_clause)?,
-            table: delete.relation.as_ref().map(table_reference).ok_or_else(|| unexpected("no relation"))?,
+            table: changed_table(&delete.relation)?,
             using: self.from(&delete.using_clause)?,
             filter: self.optional_expr(&delete.where_clause)?,
             returning: self.returning(&delete.returning_clause)?,
         })
+    }
+
+    pub(super) fn merge(&mut self, merge: &pb::MergeStmt) -> Result<Merge> {
+        self.refuse_later_merge(merge)?;
+        let table = changed_table(&merge.relation)?;
+        let clauses = nodes(&merge.merge_when_clauses).map(|clause| match clause {
+            NodeEnum::MergeWhenClause(clause) => self.merge_when(clause, &table),
+            other => Err(unexpected(&kind_of(other))),
+        });
+        let clauses = clauses.collect::<Result<_>>()?;
+        Ok(Merge {
+            with: self.with(&merge.with_clause)?,
+            source: self.from_item(required(&merge.source_relation)?)?,
+            condition: self.required_expr(&merge.join_condition)?,
+            clauses,
+            table,
+        })
+    }
+
+    fn merge_when(&mut self, clause: &pb::MergeWhenClause, table: &TableReference) -> Result<MergeWhen> {
+        let action = match clause.command_type() {
+            pb::CmdType::CmdUpdate => MergeAction::Update(self.assignments(&clause.target_list)?),
+            pb::CmdType::CmdDelete => MergeAction::Delete,
+            pb::CmdType::CmdInsert => MergeAction::Insert(Box::new(Insert {
+                with: None,
+                table: table.clone(),
+                columns: self.inserted_columns(&clause.target_list)?,
+                overriding: overriding(clause.r#override()),
+                source: match clause.values.as_slice() {
+                    [] => None,
+                    values => Some(Box::new(Query::of_values(vec![self.exprs(values)?]))),
+                },
+                on_conflict: None,
+                returning: Vec::new(),
+            })),
+            _ => MergeAction::Nothing,
+        };
+        Ok(MergeWhen {
+            matched: clause.match_kind() == pb::MergeMatchKind::MergeWhenMatched,
+            condition: self.optional_expr(&clause.condition)?,
+            action,
+        })
+    }
+}
+
+/// The table that a statement changes.
+fn changed_table(relation: &Option<pb::RangeVar>) -> Result<TableReference> {
+    relation.as_ref().map(table_reference).ok_or_else(|| unexpected("no relation"))
+}
+
+fn overriding(kind: pb::OverridingKind) -> Option<bool> {
+    match kind {
+        pb::OverridingKind::OverridingSystemValue => Some(true),
+        pb::OverridingKind::OverridingUserValue => Some(false),
+        _ => None,
     }
 }
 

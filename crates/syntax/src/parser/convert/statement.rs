@@ -22,7 +22,7 @@ impl Converter<'_> {
             NodeEnum::InsertStmt(insert) => Statement::Insert(Box::new(self.insert(insert)?)),
             NodeEnum::UpdateStmt(update) => Statement::Update(Box::new(self.update(update)?)),
             NodeEnum::DeleteStmt(delete) => Statement::Delete(Box::new(self.delete(delete)?)),
-            NodeEnum::MergeStmt(_) => Statement::Unsupported("MERGE"),
+            NodeEnum::MergeStmt(merge) => Statement::Merge(Box::new(self.merge(merge)?)),
 
             NodeEnum::TransactionStmt(transaction) => Statement::Transaction(self.transaction(transaction)?),
             NodeEnum::PrepareStmt(prepare) => Statement::Prepare(Box::new(Prepare {
