@@ -25,6 +25,11 @@ update v set v = 'x'
 delete from t where id = 9
 delete from t
 delete from v where id = 9
+merge into t using (values (9)) s (id) on t.id = s.id when matched then delete
+merge into t using (values (9)) s (id) on t.id = s.id when matched then update set v = 'x'
+merge into t using (values (9)) s (id) on false when not matched then insert values (9, 'nine', 9)
+merge into t using (values (9)) s (id) on false when not matched then do nothing
+merge into t using (values (9)) s (id) on false when not matched then insert (id) values (9)
 truncate t cascade
 truncate t
 lock table t in access share mode

@@ -152,6 +152,37 @@ fn delete(script: &Script, random: &mut StdRng) -> String {
     format!("delete from {} where {}{}", table.name, condition(table, random), returning(random))
 }
 
+/// The key may come from two rows of the source, so that a row is changed a second time.
+fn merge(script: &Script, random: &mut StdRng) -> String {
+    let table = script.any_table(random);
+    let name = &table.name;
+    let source = match random.random_range(0..3) {
+        0 => {
+            let (first, other) = (random.random_range(0..6), random.random_range(0..6));
+            format!("(values ({first}, 1, 2), ({other}, 3, 4)) o (id, a, b)")
+        }
+        1 => "generate_series(1, 3) o (id)".to_owned(),
+        _ => format!("{} o", script.any_table(random).name),
+    };
+    let on = match random.random_range(0..4) {
+        0 => format!("{name}.a = o.id"),
+        _ => format!("{name}.id = o.id"),
+    };
+    let mut clauses = String::new();
+    for _ in 0..random.random_range(0..3) {
+        let action = if in_hundred(random, 40) {
+            "delete".to_owned()
+        } else {
+            format!("update set {}", assignments(table, random))
+        };
+        clauses.push_str(&format!(" when matched and {} then {action}", condition(table, random)));
+    }
+    // With INSERT the join is an outer one, in which both servers come to the source's rows in the order in which they lie.
+    let columns = some_columns(table, random);
+    let (names, row) = (names(&columns), row(&columns, random));
+    format!("merge into {name} using {source} on {on}{clauses} when not matched then insert ({names}) values {row}")
+}
+
 fn with(script: &Script, random: &mut StdRng) -> String {
     let first = match random.random_range(0..3) {
         0 => delete(script, random),
@@ -240,7 +271,8 @@ fn caught(script: &mut Script, random: &mut StdRng) -> String {
 /// A statement that changes rows.
 pub fn change(script: &mut Script, random: &mut StdRng) -> Step {
     let text = match random.random_range(0..100) {
-        0..40 => insert_more(script, random),
+        0..3 => merge(script, random),
+        3..40 => insert_more(script, random),
         40..75 => update(script, random),
         75..92 => delete(script, random),
         92..98 => with(script, random),

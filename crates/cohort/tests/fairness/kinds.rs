@@ -359,6 +359,15 @@ pub const KINDS: &[Kind] = &[
         after: &[],
     },
     Kind {
+        name: "merge",
+        before: &[],
+        statements: &[
+            "merge into big b using (select id + 1000 as id, k from big) s on b.id = s.id \
+             when matched then update set k = s.k when not matched and s.k < 0 then insert (id, k) values (s.id, s.k)",
+        ],
+        after: &[],
+    },
+    Kind {
         name: "large values",
         before: &["create temp table large (t text)"],
         statements: &[

@@ -33,6 +33,10 @@ impl Script {
                 later = Some(choices.later_definition());
                 (choices.view_definitions(), choices.statement_over_views())
             }
+            _ if seed % 10 == MERGED => {
+                let count = choices.between(1, 3);
+                ((0..count).map(|_| choices.change_beside_merge()).collect(), choices.merge())
+            }
             _ if seed % 10 == LOCKED_BELOW => {
                 let count = choices.between(1, 3);
                 ((0..count).map(|_| choices.change()).collect(), choices.statement_around_locks())
@@ -104,6 +108,8 @@ const OVER_VIEWS: u64 = 7;
 
 struct Choices(StdRng);
 
+/// The seeds with this last digit have MERGE.
+const MERGED: u64 = 0;
 /// The seeds with this last digit have statements around queries that lock rows.
 const LOCKED_BELOW: u64 = 8;
 const LOCKS: &[&str] = &["for update", "for no key update", "for share", "for key share"];
@@ -168,7 +174,56 @@ impl Choices {
         self.any(LOCKS)
     }
 
-    /// A statement of the second session.
+    /// A change of rows that the second session may merge into.
+    fn change_beside_merge(&mut self) -> String {
+        let (id, value) = (self.value(), self.value());
+        match self.between(0, 5) {
+            0 => format!("update t set id = id + 20 where id = {id}"),
+            1 => format!("delete from t where id = {id}; insert into t values ({id}, {value}, 20)"),
+            2 => format!("insert into t values ({}, {value}, 20)", id + 10),
+            3 => format!("merge into t using u on t.id = u.tid and u.d > {value} when matched then update set b = u.d"),
+            _ => self.change(),
+        }
+    }
+
+    /// A MERGE of the second session.
+    fn merge(&mut self) -> String {
+        let source = self.any(&[
+            "u s",
+            "u s",
+            "(select tid, max(d) as d from u group by tid) s",
+            "(values (1, 3), (2, 1), (11, 2), (12, 4)) s (tid, d)",
+            "(select u.tid, u.d from u left join t x on x.id = u.d) s",
+        ]);
+        // Each row of the table has one row of the source at most, so that their order is of no matter.
+        let on = self.any(&["t.id = s.tid", "t.id = s.tid", "t.b = s.tid", "t.id = s.tid and t.c > s.d"]);
+        let mut clauses = Vec::new();
+        for _ in 0..self.between(1, 3) {
+            let condition = match self.between(0, 3) {
+                0 => String::new(),
+                1 => format!(" and s.d <> {}", self.value()),
+                _ => format!(" and {}", self.condition(&["t.b", "t.c"])),
+            };
+            let action = match self.between(0, 4) {
+                0 => "delete".to_owned(),
+                1 => "do nothing".to_owned(),
+                2 => format!("update set b = t.b + {}", self.value()),
+                _ => "update set c = s.d + t.c * 10".to_owned(),
+            };
+            let is_last = condition.is_empty();
+            clauses.push(format!("when matched{condition} then {action}"));
+            if is_last {
+                break;
+            }
+        }
+        if self.in_hundred(60) {
+            let condition = if self.in_hundred(30) { " and s.d > 1" } else { "" };
+            let id = self.any(&["s.tid", "s.tid + 10", "s.tid + 20"]);
+            clauses.push(format!("when not matched{condition} then insert values ({id}, s.d, 70)"));
+        }
+        format!("merge into t using {source} on {on} {}", clauses.join(" "))
+    }
+
     /// A statement that groups, counts or orders rows of a query that locks them.
     fn statement_around_locks(&mut self) -> String {
         let lock = self.lock();
@@ -190,6 +245,7 @@ impl Choices {
         }
     }
 
+    /// A statement of the second session.
     fn statement(&mut self) -> String {
         let lock = self.lock();
         let other = self.lock();

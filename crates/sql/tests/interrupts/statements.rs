@@ -100,6 +100,14 @@ pub const STATEMENTS: &[Statement] = &[
     good("insert into watched select id, t from numbers where id < 5"),
     good("update numbers set t = t || 'x' where k = 2 returning twice(id)"),
     good("delete from numbers where id > 50"),
+    good(
+        "merge into numbers n using generate_series(45, 60) i on n.id = i when matched and i > 50 then delete \
+         when matched then update set t = 'm' || twice(i) when not matched then insert values (i, i, 'new')",
+    ),
+    bad(
+        "merge into keyed k using (values (1), (1)) v (id) on k.id = v.id when matched then update set t = 'x'",
+        "21000",
+    ),
     bad("delete from numbers where id < 3", "23503"),
     good("copy noted from stdin"),
     bad("copy keyed (id, t) from stdin where id < 0 or careful(id) / 0 > 1", "22012"),

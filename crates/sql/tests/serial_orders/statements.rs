@@ -162,7 +162,8 @@ impl Theme {
     pub fn change(&self, random: &mut StdRng) -> String {
         let table = self.table(random);
         let condition = self.condition(table, random);
-        match random.random_range(0..20) {
+        match random.random_range(0..21) {
+            20 => self.merge(table, random),
             0..=7 => {
                 let assignment = self.assignment(table, random);
                 let returning = one_of(&["", "", " returning *"], random);
@@ -201,6 +202,24 @@ impl Theme {
             }
             _ => self.insert(table, random),
         }
+    }
+
+    fn merge(&self, table: &'static str, random: &mut StdRng) -> String {
+        let (key, column) = (self.key(random), first_column(table));
+        let row = match table {
+            "plain" | "fired" | "pair" => "o.k, 7, null, null",
+            "child" | "ward" => "o.k, null",
+            _ => "o.k, 7",
+        };
+        let matched = match random.random_range(0..3) {
+            0 => "delete".to_owned(),
+            1 => "do nothing".to_owned(),
+            _ => format!("update set {}", self.assignment(table, random).replace("= a", "= t.a")),
+        };
+        format!(
+            "merge into {table} t using (values ({key})) o (k) on t.{column} = o.k when matched then {matched} \
+             when not matched then insert values ({row})"
+        )
     }
 
     fn insert(&self, table: &'static str, random: &mut StdRng) -> String {
