@@ -31,7 +31,7 @@ pub struct Measured {
     pub pages: PageUse,
 }
 
-/// What EXPLAIN ANALYZE tells of a kind of node alone: the room and the method of one that keeps rows, the counts of a MERGE.
+/// The details that EXPLAIN ANALYZE tells of some kinds of nodes: room and method of those that keep rows, counts of a MERGE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effort {
     /// A sort.

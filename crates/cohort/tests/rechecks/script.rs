@@ -191,7 +191,7 @@ impl Choices {
         let source = self.any(&[
             "u s",
             "u s",
-            "(select tid, max(d) as d from u group by tid) s",
+            "(select tid, max(d) as d from u group by tid order by tid) s",
             "(values (1, 3), (2, 1), (11, 2), (12, 4)) s (tid, d)",
             "(select u.tid, u.d from u left join t x on x.id = u.d) s",
         ]);

@@ -33,7 +33,7 @@ pub struct MergeRows<'p> {
     is_over: bool,
 }
 
-/// What has been done for the input's rows.
+/// The number of input rows, and of the changes made for them.
 #[derive(Default)]
 struct Counts {
     rows: u64,
