@@ -320,7 +320,7 @@ fn refuse_change(statement: &plan::Statement, returns_set: bool) -> Result<()> {
     let what = match (&statement.kind, statement.command) {
         (StatementKind::Utility(utility), _) => match &**utility {
             Statement::Transaction(_) => return Ok(()),
-            utility => crate::commands::tag_of(utility),
+            utility => crate::commands::facts(utility).tag,
         },
         _ => match executor::changing_tag(statement) {
             // PostgreSQL makes a query that only locks rows part of the one that reads from the function.

@@ -15,6 +15,7 @@ pub(crate) mod definitions;
 pub mod dependencies;
 mod drop;
 mod explain;
+mod facts;
 mod extension;
 mod function;
 mod grant;
@@ -49,7 +50,8 @@ mod validate;
 mod variables;
 mod view;
 
-pub use class::{activity, class_of};
+pub use class::class_of;
+pub use facts::{Snapshot, facts, tag_of_transaction};
 pub use copy::fuzz_copy;
 use std::sync::Arc;
 
@@ -129,11 +131,11 @@ pub fn run_nested(
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
     refuse_read_only(state, statement)?;
+    if let Some(name) = facts(statement).refused_in_block {
+        let message = format!("{name} cannot be executed from a function");
+        return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+    }
     match statement {
-        statement if needs_no_block(statement) => {
-            let message = format!("{} cannot be executed from a function", name(statement));
-            Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message))
-        }
         Statement::Show(name) => variables::show(state, name),
         Statement::Checkpoint => maintenance::checkpoint(state),
         Statement::Vacuum(analyze) => maintenance::analyze(state, analyze, client),
@@ -242,7 +244,10 @@ fn notify(state: &SessionState, channel: &str, payload: &str) -> Result<UtilityO
 
 /// 25006 for a statement that changes the catalog in a read-only transaction.
 fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
-    let Some(tag) = definition_tag(statement) else { return Ok(()) };
+    let facts = facts(statement);
+    if !facts.is_refused_read_only {
+        return Ok(());
+    }
     let is_read_only = {
         let engine = state.engine();
         engine.in_transaction() && engine.transaction_options().read_only
@@ -250,12 +255,7 @@ fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
     if !is_read_only {
         return Ok(());
     }
-    Err(executor::read_only_transaction(&tag))
-}
-
-/// Returns the name of a utility statement in messages about where it may run.
-pub fn tag_of(statement: &Statement) -> String {
-    definition_tag(statement).unwrap_or_else(|| name(statement).to_owned())
+    Err(executor::read_only_transaction(&facts.tag))
 }
 
 /// Which parameters the arguments of a CALL are for, in the order of the arguments; none if there is no such parameter.
@@ -305,52 +305,6 @@ pub fn without_outputs(state: &SessionState, call: &tree::FunctionCall) -> Optio
     let mut modes = places.iter().map(|place| function.arguments[*place].mode.is_input());
     call.arguments.retain(|_| modes.next().unwrap_or(true));
     Some(call)
-}
-
-/// The tag of a statement that changes the catalog.
-fn definition_tag(statement: &Statement) -> Option<String> {
-    let object = |verb: &str, kind: tree::ObjectKind| format!("{verb} {}", rename::kind_words(kind));
-    Some(match statement {
-        Statement::CreateTable(_) => "CREATE TABLE".to_owned(),
-        Statement::CreateTableAs(create) if create.is_select_into => "SELECT INTO".to_owned(),
-        Statement::CreateTableAs(create) if create.materialized_view => "CREATE MATERIALIZED VIEW".to_owned(),
-        Statement::CreateTableAs(_) => "CREATE TABLE AS".to_owned(),
-        Statement::CreateIndex(_) => "CREATE INDEX".to_owned(),
-        Statement::CreateTrigger(_) => "CREATE TRIGGER".to_owned(),
-        Statement::CreateView(_) => "CREATE VIEW".to_owned(),
-        Statement::CreateSequence(_) => "CREATE SEQUENCE".to_owned(),
-        Statement::AlterSequence(_) => "ALTER SEQUENCE".to_owned(),
-        Statement::CreateSchema(_) => "CREATE SCHEMA".to_owned(),
-        Statement::CreateFunction(create) if create.is_procedure => "CREATE PROCEDURE".to_owned(),
-        Statement::CreateFunction(_) => "CREATE FUNCTION".to_owned(),
-        Statement::AlterFunction(_) => "ALTER FUNCTION".to_owned(),
-        Statement::CreateEnum { .. } | Statement::CreateComposite { .. } => "CREATE TYPE".to_owned(),
-        Statement::CreateDomain(_) => "CREATE DOMAIN".to_owned(),
-        Statement::AlterEnum(_) => "ALTER TYPE".to_owned(),
-        Statement::AlterDomain(_) => "ALTER DOMAIN".to_owned(),
-        Statement::Drop(drop) => object("DROP", drop.kind),
-        Statement::Truncate(_) => "TRUNCATE TABLE".to_owned(),
-        Statement::AlterTable(alter) => object("ALTER", alter.kind),
-        Statement::Rename(rename) => match rename.object.kind {
-            tree::ObjectKind::Column => object("ALTER", rename.relation_kind),
-            kind => object("ALTER", kind),
-        },
-        Statement::AlterOwner { object: named, .. } | Statement::AlterObjectSchema { object: named, .. } => {
-            object("ALTER", named.kind)
-        }
-        Statement::Comment { .. } => "COMMENT".to_owned(),
-        Statement::RefreshMaterializedView { .. } => "REFRESH MATERIALIZED VIEW".to_owned(),
-        Statement::CreateRole(_) => "CREATE ROLE".to_owned(),
-        Statement::AlterRole(_) | Statement::AlterRoleSet { .. } => "ALTER ROLE".to_owned(),
-        Statement::AlterDatabaseSet { .. } => "ALTER DATABASE".to_owned(),
-        Statement::DropRole { .. } => "DROP ROLE".to_owned(),
-        Statement::Grant(grant) => if grant.is_grant { "GRANT" } else { "REVOKE" }.to_owned(),
-        Statement::GrantRole(_) => "GRANT ROLE".to_owned(),
-        Statement::AlterDefaultPrivileges(_) => "ALTER DEFAULT PRIVILEGES".to_owned(),
-        Statement::ReassignOwned { .. } => "REASSIGN OWNED".to_owned(),
-        Statement::DropOwned { .. } => "DROP OWNED".to_owned(),
-        _ => return None,
-    })
 }
 
 /// Runs a statement within CREATE SCHEMA.
@@ -432,79 +386,7 @@ fn define_here(
         Statement::AlterDefaultPrivileges(alter) => default_privileges::alter(ddl, alter),
         Statement::ReassignOwned { roles, new_role } => owned::reassign(ddl, roles, new_role),
         Statement::DropOwned { roles, cascade } => owned::drop(ddl, roles, *cascade),
-        _ => Err(Error::unsupported(format!("{} is not supported", name(statement)))),
-    }
-}
-
-/// Whether the statement's text, or a part of it, is kept in the catalog and read again by others.
-pub fn is_stored(statement: &Statement) -> bool {
-    !matches!(
-        statement,
-        Statement::Select(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Merge(_)
-            | Statement::Prepare(_)
-            | Statement::Execute(_)
-            | Statement::DeclareCursor(_)
-            | Statement::Explain(_)
-            | Statement::Copy(_)
-            | Statement::Call(_)
-    )
-}
-
-/// Whether the statement refuses to run in a transaction block.
-pub fn needs_no_block(statement: &Statement) -> bool {
-    match statement {
-        Statement::Vacuum(vacuum) => vacuum.is_vacuum,
-        Statement::CreateDatabase { .. }
-        | Statement::DropDatabase { .. }
-        | Statement::AlterSystem(_)
-        | Statement::Discard(tree::Discard::All) => true,
-        Statement::CreateIndex(index) => index.concurrently,
-        Statement::Drop(drop) => drop.concurrently,
-        Statement::Reindex(reindex) => reindex.needs_no_block(),
-        _ => false,
-    }
-}
-
-/// Returns the name of a statement in messages.
-pub fn name(statement: &Statement) -> &'static str {
-    match statement {
-        Statement::Vacuum(vacuum) if vacuum.is_vacuum => "VACUUM",
-        Statement::Vacuum(_) => "ANALYZE",
-        Statement::CreateDatabase { .. } => "CREATE DATABASE",
-        Statement::DropDatabase { .. } => "DROP DATABASE",
-        Statement::AlterSystem(_) => "ALTER SYSTEM",
-        Statement::Discard(_) => "DISCARD ALL",
-        Statement::CreateIndex(_) => "CREATE INDEX CONCURRENTLY",
-        Statement::Drop(_) => "DROP INDEX CONCURRENTLY",
-        Statement::Call(_) => "CALL",
-        Statement::Do { .. } => "DO",
-        Statement::CreateRole(_) => "CREATE ROLE",
-        Statement::Grant(_) | Statement::GrantRole(_) => "GRANT",
-        Statement::Cluster { .. } => "CLUSTER",
-        Statement::Reindex(reindex) => reindex.name(),
-        Statement::RefreshMaterializedView { .. } => "REFRESH MATERIALIZED VIEW",
-        Statement::CreateExtension { .. } => "CREATE EXTENSION",
-        Statement::DeclareCursor(_) => "DECLARE CURSOR",
-        Statement::Fetch(fetch) if fetch.is_move => "MOVE",
-        Statement::Fetch(_) => "FETCH",
-        Statement::ClosePortal(None) => "CLOSE CURSOR ALL",
-        Statement::ClosePortal(Some(_)) => "CLOSE CURSOR",
-        Statement::Set(set) if matches!(set.action, tree::SetAction::Reset | tree::SetAction::ResetAll) => "RESET",
-        Statement::Set(_) => "SET",
-        Statement::SetConstraints { .. } => "SET CONSTRAINTS",
-        Statement::Show(_) => "SHOW",
-        Statement::Explain(_) => "EXPLAIN",
-        Statement::Lock(_) => "LOCK TABLE",
-        Statement::Checkpoint => "CHECKPOINT",
-        Statement::Listen(_) => "LISTEN",
-        Statement::Unlisten(_) => "UNLISTEN",
-        Statement::Notify { .. } => "NOTIFY",
-        Statement::Unsupported(what) => what,
-        _ => "this statement",
+        _ => Err(Error::unsupported(format!("{} is not supported", facts(statement).tag))),
     }
 }
 

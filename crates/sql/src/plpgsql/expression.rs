@@ -629,7 +629,7 @@ pub(super) fn run_utility(
     on_row: &mut OnRow<'_>,
 ) -> Result<u64> {
     if !frame.function.is_volatile {
-        let tag = crate::commands::tag_of(utility);
+        let tag = crate::commands::facts(utility).tag;
         return Err(Error::unsupported(format!("{tag} is not allowed in a non-volatile function")));
     }
     let state = session_of(run);
@@ -663,7 +663,7 @@ pub(super) fn require_rows(planned: &Planned) -> Result<()> {
 /// The words for a statement in messages about the rows that it doesn't give.
 pub(super) fn query_name(planned: &Planned) -> String {
     match (&planned.statement.kind, planned.statement.command) {
-        (StatementKind::Utility(utility), _) => crate::commands::tag_of(utility),
+        (StatementKind::Utility(utility), _) => crate::commands::facts(utility).tag,
         (_, Command::Insert) => "INSERT".into(),
         (_, Command::Update) => "UPDATE".into(),
         (_, Command::Delete) => "DELETE".into(),

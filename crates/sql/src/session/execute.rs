@@ -9,6 +9,7 @@ use types::SqlType;
 
 use super::portal::{Ended, Portal, Progress};
 use super::{Block, SqlSession};
+use crate::commands::facts;
 use crate::state::plan_cache::Planned;
 use crate::state::{RelationLocks, Running, UtilityOutput, prepared, refuse_read_only};
 use executor::client::{Client, Formats, OutgoingRow};
@@ -87,16 +88,16 @@ impl SqlSession {
 
     /// 25001 for what must be a transaction of its own, where it is one of several or in a block.
     fn refuse_in_block(&self, statement: &tree::Statement, is_one_of_several: bool) -> Result<()> {
-        if (self.block == Block::Explicit || is_one_of_several) && crate::commands::needs_no_block(statement) {
-            let what = crate::commands::name(statement);
-            let message = format!("{what} cannot run inside a transaction block");
-            return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        let is_in_block = self.block == Block::Explicit || is_one_of_several;
+        if !is_in_block && !self.is_within_pipeline {
+            return Ok(());
         }
-        if self.is_within_pipeline && crate::commands::needs_no_block(statement) {
-            let message = format!("{} cannot be executed within a pipeline", crate::commands::name(statement));
-            return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
-        }
-        Ok(())
+        let Some(name) = facts(statement).refused_in_block else { return Ok(()) };
+        let message = match is_in_block {
+            true => format!("{name} cannot run inside a transaction block"),
+            false => format!("{name} cannot be executed within a pipeline"),
+        };
+        Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message))
     }
 
     /// The portal of a statement of a query string.
@@ -240,7 +241,7 @@ impl SqlSession {
         // A portal that was bound forgets its statement when it fails; one of a query string does not.
         let knows_statement = can_run.is_ok() || portal.prepared.is_none();
         self.begin_work_on(&text);
-        self.state.note_activity(crate::commands::activity(&tree::Statement::Transaction(statement.clone())));
+        self.state.note_activity(crate::commands::tag_of_transaction(statement));
         let prepared = self.log_transaction_portal(name);
         let is_end_of_failure = knows_statement.then(|| tree::Statement::Transaction(statement.clone()));
         self.check_not_failed(is_end_of_failure.as_ref())?;

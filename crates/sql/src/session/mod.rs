@@ -220,7 +220,7 @@ impl SqlSession {
         let result = sync::on_further_stack(|| {
             let statements = statements.take().ok_or_else(parser::no_stack)?;
             let is_storable = |parsed: &Arc<ParsedStatement>| {
-                parsed.depth <= parser::STORED_DEPTH_MAX || !crate::commands::is_stored(&parsed.statement)
+                parsed.depth <= parser::STORED_DEPTH_MAX || !crate::commands::facts(&parsed.statement).is_stored
             };
             if !statements.iter().all(is_storable) {
                 return Err(parser::too_deep());

@@ -227,7 +227,7 @@ impl Portal {
     pub(super) fn is_whole_transaction(&self) -> bool {
         let kind = self.planned.as_ref().map(|planned| &planned.statement.kind);
         let ends = |statement: &tree::Statement| {
-            crate::commands::needs_no_block(statement)
+            crate::commands::facts(statement).refused_in_block.is_some()
                 && !matches!(
                     statement,
                     tree::Statement::Vacuum(_) | tree::Statement::Drop(_) | tree::Statement::Reindex(_)

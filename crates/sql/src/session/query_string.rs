@@ -130,7 +130,7 @@ impl SqlSession {
                 self.relieve(client)?;
                 sync::yield_point()?;
             }
-            self.state.note_activity(crate::commands::activity(&statement.statement));
+            self.state.note_activity(crate::commands::facts(&statement.statement).tag);
             self.check_not_failed(Some(&statement.statement))?;
             string.begun += 1;
             let is_last = string.begun == string.count;

@@ -141,7 +141,7 @@ impl SqlSession {
     pub(super) fn note_execution(&self, name: &str, portal: &Portal, goes_on: bool) {
         if let Some(planned) = &portal.planned {
             match &planned.statement.kind {
-                StatementKind::Utility(tree) => self.state.note_activity(commands::activity(tree)),
+                StatementKind::Utility(tree) => self.state.note_activity(commands::facts(tree).tag),
                 StatementKind::Query(_) => self.state.note_activity(activity_of(planned.statement.command)),
             }
         }

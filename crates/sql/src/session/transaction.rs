@@ -9,6 +9,7 @@ use syntax::tree::{Statement, Transaction, TransactionModes};
 use types::datetime;
 
 use super::{Block, SqlSession, settings};
+use crate::commands::{Snapshot, facts};
 use crate::state::CommitMark;
 use crate::state::characteristics::{apply_modes, note_level, options_to_begin, set_modes};
 use executor::CheckMark;
@@ -40,18 +41,7 @@ impl SqlSession {
     /// # Errors
     /// Those of taking a snapshot.
     pub(super) fn take_snapshot_to_bind(&self, statement: &Statement) -> Result<()> {
-        if matches!(
-            statement,
-            Statement::Select(_)
-                | Statement::Insert(_)
-                | Statement::Update(_)
-                | Statement::Delete(_)
-                | Statement::Merge(_)
-                | Statement::DeclareCursor(_)
-                | Statement::Explain(_)
-                | Statement::CreateTableAs(_)
-                | Statement::Call(_)
-        ) {
+        if facts(statement).snapshot == Snapshot::ToBind {
             self.state.engine().take_transaction_snapshot()?;
         }
         Ok(())
@@ -62,18 +52,7 @@ impl SqlSession {
     /// # Errors
     /// Those of taking a snapshot.
     pub(super) fn take_snapshot_to_run(&self, statement: &Statement) -> Result<()> {
-        if !matches!(
-            statement,
-            Statement::Lock(_)
-                | Statement::Set(_)
-                | Statement::Show(_)
-                | Statement::SetConstraints { .. }
-                | Statement::Fetch(_)
-                | Statement::Listen(_)
-                | Statement::Unlisten(_)
-                | Statement::Notify { .. }
-                | Statement::Checkpoint
-        ) {
+        if facts(statement).snapshot != Snapshot::Never {
             self.state.engine().take_transaction_snapshot()?;
         }
         Ok(())
