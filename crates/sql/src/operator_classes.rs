@@ -1,7 +1,7 @@
 //! The operator classes and families of btree indexes.
 
 use base::Oid;
-use types::{CatalogLookup, SqlType, base_type, oids};
+use types::{CatalogLookup, SqlType, base_type, builtin_type, oids};
 
 /// An operator class of btree indexes.
 pub struct OperatorClass {
@@ -101,8 +101,7 @@ pub fn operator_class(catalog: &dyn CatalogLookup, oid: Oid) -> Oid {
         Some(types::TypeKind::Array(_)) => oids::ANYARRAY,
         Some(types::TypeKind::Enum) => oids::ANYENUM,
         Some(types::TypeKind::Composite) => oids::RECORD,
-        _ if base == oids::VARCHAR => oids::TEXT,
-        _ => base,
+        _ => builtin_type(base).map_or(base, |def| def.ordered_as),
     };
     let is_it = |class: &&OperatorClass| class.is_default && class.type_oid == sorted_as;
     OPERATOR_CLASSES.iter().find(is_it).map_or(Oid::INVALID, |class| Oid(class.oid))
@@ -116,4 +115,23 @@ pub fn operator_class_named(name: &str) -> Option<&'static OperatorClass> {
 /// The operator class with this number.
 pub fn operator_class_by_oid(oid: Oid) -> Option<&'static OperatorClass> {
     OPERATOR_CLASSES.iter().find(|class| class.oid == oid.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use types::{BuiltinCatalog, builtin_types, comparator};
+
+    use super::*;
+
+    #[test]
+    fn every_type_with_an_order_has_an_operator_class() {
+        // PostgreSQL has none for `refcursor`.
+        let with_order = builtin_types().iter().filter(|def| !def.is_pseudo() && def.oid != oids::REFCURSOR);
+        for def in with_order.filter(|def| comparator(def.oid).is_some()) {
+            assert_ne!(operator_class(&BuiltinCatalog, def.oid), Oid::INVALID, "{}", def.name);
+        }
+        for class in OPERATOR_CLASSES {
+            assert!(OPERATOR_FAMILIES.iter().any(|(oid, _)| *oid == class.family), "{}", class.name);
+        }
+    }
 }

@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use base::{Error, Oid, Result, Tid, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 use smallvec::SmallVec;
 
 use super::array_text::{MAX_DIMENSIONS, MAX_ELEMENTS, array_too_large, too_many_dimensions};
 use super::context::{CatalogLookup, EvalContext, UserTypeKind};
-use super::datetime::calendar::{DAY, check_date, check_timestamp, is_infinite, is_infinite_date};
-use super::datetime::{interval, round_time, round_timestamp};
-use super::json::{self, Json, JsonbValue};
-use super::numeric::Numeric;
-use super::text_io::{self, is_reg_type};
-use super::type_table::{SqlType, TypeKind, type_shape};
-use super::value::{ArrayValue, Dimension, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value};
-use super::{network, oids, string_types};
+use super::text_io;
+use super::type_table::{SqlType, TypeDef, TypeKind, builtin_type, type_shape};
+use super::value::{ArrayValue, Dimension, RecordShape, RecordValue, Value};
+use super::{network, oids};
 
 #[cold]
 fn insufficient_data() -> Error {
@@ -26,12 +22,13 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::new(sqlstate::INVALID_BINARY_REPRESENTATION, message)
 }
 
-struct Reader<'a> {
+/// What is left of the bytes of a value.
+pub struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         if count > self.bytes.len() {
             return Err(insufficient_data());
         }
@@ -40,27 +37,27 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn fixed<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub(super) fn fixed<const N: usize>(&mut self) -> Result<[u8; N]> {
         Ok(self.take(N)?.try_into().expect("take returns what was asked for"))
     }
 
-    fn i32(&mut self) -> Result<i32> {
+    pub(super) fn i32(&mut self) -> Result<i32> {
         Ok(i32::from_be_bytes(self.fixed()?))
     }
 
-    fn i64(&mut self) -> Result<i64> {
+    pub(super) fn i64(&mut self) -> Result<i64> {
         Ok(i64::from_be_bytes(self.fixed()?))
     }
 
-    fn u32(&mut self) -> Result<u32> {
+    pub(super) fn u32(&mut self) -> Result<u32> {
         Ok(u32::from_be_bytes(self.fixed()?))
     }
 
-    fn rest(&mut self) -> &'a [u8] {
+    pub(super) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.bytes)
     }
 
-    fn rest_text(&mut self) -> Result<&'a str> {
+    pub(super) fn rest_text(&mut self) -> Result<&'a str> {
         utf8(self.rest())
     }
 }
@@ -116,109 +113,15 @@ fn binary_input_with_rest(context: &mut dyn EvalContext, bytes: &[u8], ty: SqlTy
 }
 
 fn read(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType) -> Result<Value> {
-    let typmod = ty.typmod;
-    Ok(match ty.oid {
-        oids::INT4 => Value::Int4(reader.i32()?),
-        oids::INT8 => Value::Int8(reader.i64()?),
-        oids::INT2 => Value::Int2(i16::from_be_bytes(reader.fixed()?)),
-        oids::BOOL => Value::Bool(reader.fixed::<1>()?[0] != 0),
-        oids::FLOAT4 => Value::Float4(f32::from_be_bytes(reader.fixed()?)),
-        oids::FLOAT8 => Value::Float8(f64::from_be_bytes(reader.fixed()?)),
-        oids::TEXT | oids::UNKNOWN | oids::CSTRING | oids::REFCURSOR => Value::text(reader.rest_text()?),
-        oids::VARCHAR => Value::Text(string_types::assign_varchar(SmolStr::new(reader.rest_text()?), typmod)?),
-        oids::BPCHAR => Value::Text(string_types::assign_char(SmolStr::new(reader.rest_text()?), typmod)?),
-        oids::NAME => {
-            let text = reader.rest_text()?;
-            if text.len() > base::limits::NAME_MAX_BYTES {
-                return Err(Error::new(sqlstate::NAME_TOO_LONG, "identifier too long")
-                    .detail(format!("Identifier must be less than {} characters.", base::limits::NAME_MAX_BYTES + 1)));
-            }
-            Value::text(text)
-        }
-        oids::BYTEA => Value::Bytea(reader.rest().into()),
-        oids::CHAR => Value::Char(reader.fixed::<1>()?[0]),
-        oids::NUMERIC => Value::Numeric(Numeric::read_binary(reader.rest())?.apply_typmod(typmod)?),
-        oids::DATE => {
-            let days = reader.i32()?;
-            if !is_infinite_date(days) {
-                check_date(i64::from(days))?;
-            }
-            Value::Date(days)
-        }
-        oids::TIME => {
-            let micros = reader.i64()?;
-            check_time_of_day(micros)?;
-            Value::Time(round_time(micros, typmod))
-        }
-        oids::TIMETZ => {
-            let micros = reader.i64()?;
-            check_time_of_day(micros)?;
-            let zone = reader.i32()?;
-            if zone.abs() >= 16 * 3600 {
-                return Err(Error::new(
-                    sqlstate::INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
-                    "time zone displacement out of range",
-                ));
-            }
-            Value::TimeTz(TimeTz { micros: round_time(micros, typmod), zone })
-        }
-        oids::TIMESTAMP => Value::Timestamp(read_timestamp(reader, typmod)?),
-        oids::TIMESTAMPTZ => Value::TimestampTz(read_timestamp(reader, typmod)?),
-        oids::INTERVAL => {
-            let micros = reader.i64()?;
-            let days = reader.i32()?;
-            let months = reader.i32()?;
-            Value::Interval(interval::apply_typmod(Interval { months, days, micros }, typmod)?)
-        }
-        oids::INET | oids::CIDR => Value::text(network::read_binary(reader.rest(), ty.oid)?),
-        oids::UUID => Value::Uuid(reader.fixed()?),
-        oids::XID | oids::CID => Value::Xid(u64::from(reader.u32()?)),
-        oids::XID8 => Value::Xid(reader.i64()? as u64),
-        oids::PG_LSN => Value::PgLsn(reader.i64()? as u64),
-        oids::TID => {
-            let block = reader.u32()?;
-            Value::Tid(Tid::new(block, u16::from_be_bytes(reader.fixed()?)))
-        }
-        oids::OID => Value::Oid(reader.u32()?),
-        oid if is_reg_type(oid) => Value::Oid(reader.u32()?),
-        oids::JSON => {
-            let text = reader.rest_text()?;
-            json::check(text)?;
-            Value::text(text)
-        }
-        oids::JSONB => {
-            let version = reader.fixed::<1>()?[0];
-            if version != 1 {
-                return Err(Error::internal(format!("unsupported jsonb version number {version}")));
-            }
-            Value::Jsonb(Arc::new(JsonbValue(Json::parse(reader.rest_text()?)?)))
-        }
-        oids::VOID => {
-            reader.rest();
-            Value::Void
-        }
-        oids::INT2VECTOR | oids::OIDVECTOR => {
-            let element = if ty.oid == oids::INT2VECTOR { oids::INT2 } else { oids::OID };
-            Value::Array(Arc::new(read_array(context, reader, SqlType::new(element))?))
-        }
-        _ => return read_constructed(context, reader, ty),
-    })
-}
-
-fn check_time_of_day(micros: i64) -> Result<()> {
-    if (0..=DAY).contains(&micros) {
-        Ok(())
-    } else {
-        Err(Error::new(sqlstate::DATETIME_FIELD_OVERFLOW, "time out of range"))
+    match ty.oid {
+        oids::INT4 => Ok(Value::Int4(reader.i32()?)),
+        oids::INT8 => Ok(Value::Int8(reader.i64()?)),
+        oids::TEXT => Ok(Value::text(reader.rest_text()?)),
+        oid => match builtin_type(oid) {
+            Some(TypeDef { binary_input: Some(read), .. }) => read(context, reader, ty),
+            _ => read_constructed(context, reader, ty),
+        },
     }
-}
-
-fn read_timestamp(reader: &mut Reader<'_>, typmod: i32) -> Result<i64> {
-    let timestamp = reader.i64()?;
-    if !is_infinite(timestamp) {
-        check_timestamp(timestamp)?;
-    }
-    round_timestamp(timestamp, typmod)
 }
 
 fn read_constructed(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType) -> Result<Value> {
@@ -256,7 +159,11 @@ fn read_item(context: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType
     binary_input(context, reader.take(length)?, ty)
 }
 
-fn read_array(context: &mut dyn EvalContext, reader: &mut Reader<'_>, element: SqlType) -> Result<ArrayValue> {
+pub(super) fn read_array(
+    context: &mut dyn EvalContext,
+    reader: &mut Reader<'_>,
+    element: SqlType,
+) -> Result<ArrayValue> {
     let dimension_count = reader.i32()?;
     let _has_nulls = reader.i32()?;
     let sent = Oid(reader.u32()?);

@@ -71,5 +71,5 @@ pub fn of_type(lookup: &dyn CatalogLookup, oid: Oid) -> Oid {
     {
         innermost = base_type(lookup, SqlType::new(element)).oid;
     }
-    builtin_type(innermost).map_or(Oid::INVALID, |def| def.collation())
+    builtin_type(innermost).map_or(Oid::INVALID, |def| def.collation)
 }

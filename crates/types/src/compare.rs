@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use base::Oid;
 
 use super::datetime::calendar::{DAY, SECOND};
-use super::type_table::builtin_type;
+use super::type_table::{Order, builtin_type};
 use super::value::{ArrayValue, Interval, RecordValue, TimeTz, Value};
 use super::{network, oids};
 
@@ -16,41 +16,36 @@ pub type Comparator = fn(&Value, &Value) -> Ordering;
 /// The comparison for a type: total, and consistent with its key encoding. Pass the base type of a domain.
 /// `None`: the type has no order (`json`).
 pub fn comparator(oid: Oid) -> Option<Comparator> {
-    match oid {
-        oids::JSON | oids::PG_NODE_TREE | oids::VOID | oids::ACLITEM => None,
-        oids::XID | oids::CID => None,
-        oids::BPCHAR => Some(compare_padded),
-        oids::INET | oids::CIDR => Some(compare_networks),
-        oids::INT4 => Some(compare_int4),
-        oids::INT8 => Some(compare_int8),
-        oids::TEXT | oids::VARCHAR | oids::NAME => Some(compare_text),
-        _ => Some(compare_values),
+    match builtin_type(oid).map(|def| def.order) {
+        Some(Order::By(compare)) => Some(compare),
+        Some(Order::EqualityOnly | Order::None) => None,
+        None => Some(compare_values),
     }
 }
 
 /// The comparison of which only equality counts. `None`: the type has none.
 pub fn equality(oid: Oid) -> Option<Comparator> {
-    match oid {
-        oids::XID | oids::CID => Some(compare_values),
+    match builtin_type(oid).map(|def| def.order) {
+        Some(Order::EqualityOnly) => Some(compare_values),
         _ => comparator(oid),
     }
 }
 
-fn compare_int4(left: &Value, right: &Value) -> Ordering {
+pub(super) fn compare_int4(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Int4(left), Value::Int4(right)) => left.cmp(right),
         _ => compare_values(left, right),
     }
 }
 
-fn compare_int8(left: &Value, right: &Value) -> Ordering {
+pub(super) fn compare_int8(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Int8(left), Value::Int8(right)) => left.cmp(right),
         _ => compare_values(left, right),
     }
 }
 
-fn compare_text(left: &Value, right: &Value) -> Ordering {
+pub(super) fn compare_text(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
         _ => compare_values(left, right),

@@ -54,7 +54,9 @@ pub mod string_types;
 pub mod text_io;
 pub mod type_functions;
 pub mod type_name;
+mod type_rows;
 pub mod type_table;
+pub mod typmods;
 pub mod value;
 
 pub use aggregates::{
@@ -91,13 +93,13 @@ pub use row_columns::RowColumns;
 pub use storage::{StorageKind, physical_type};
 pub use text_io::{input, null_input, output, output_lets_others_run, output_string, shown_string};
 pub use type_name::{
-    encode_typmod, format_type, format_type_name, parse_type_name, precision_warning, precision_warning_of,
-    resolve_type_name, type_named,
+    encode_typmod, format_type, format_type_name, parse_type_name, precision_warning_of, resolve_type_name, type_named,
 };
 pub use type_table::{
     Category, SqlType, TypeDef, TypeKind, TypeShape, array_type, base_type, builtin_type, builtin_type_named,
     builtin_types, element_type, subscripted_type, type_shape,
 };
+pub use typmods::precision_warning;
 pub use value::{
     ArrayValue, Dimension, EnumValue, Interval, RecordShape, RecordValue, SmolStr, TimeTz, Value, copy_of_values,
 };

@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 use super::compare::without_padding;
 use super::context::CatalogLookup;
 use super::numeric::Numeric;
-use super::type_table::{TypeKind, type_shape};
+use super::type_table::{TypeKind, builtin_type, type_shape};
 use super::value::{EnumValue, SmolStr, Value};
-use super::{network, oids, packed};
+use super::{network, packed};
 
 /// How values of a type are stored in rows. Domains are stored as their base type.
 pub fn physical_type(catalog: &dyn CatalogLookup, oid: Oid) -> PhysicalType {
@@ -80,52 +80,15 @@ impl StorageKind {
 
     /// The kind for a type; domains are looked through. Unknown types count as text.
     pub fn of(catalog: &dyn CatalogLookup, oid: Oid) -> StorageKind {
-        match oid {
-            oids::BOOL => StorageKind::Bool,
-            oids::INT2 => StorageKind::Int2,
-            oids::INT4 => StorageKind::Int4,
-            oids::INT8 => StorageKind::Int8,
-            oids::FLOAT4 => StorageKind::Float4,
-            oids::FLOAT8 => StorageKind::Float8,
-            oids::TEXT | oids::VARCHAR | oids::NAME | oids::JSON | oids::UNKNOWN | oids::CSTRING => StorageKind::Text,
-            oids::BPCHAR => StorageKind::PaddedText,
-            oids::INET | oids::CIDR => StorageKind::Network,
-            oids::BYTEA => StorageKind::Bytea,
-            oids::DATE => StorageKind::Date,
-            oids::TIME => StorageKind::Time,
-            oids::TIMESTAMP => StorageKind::Timestamp,
-            oids::TIMESTAMPTZ => StorageKind::TimestampTz,
-            oids::TIMETZ => StorageKind::TimeTz,
-            oids::INTERVAL => StorageKind::Interval,
-            oids::NUMERIC => StorageKind::Numeric,
-            oids::UUID => StorageKind::Uuid,
-            oids::JSONB => StorageKind::Jsonb,
-            oids::XID | oids::XID8 | oids::CID => StorageKind::Xid,
-            oids::PG_LSN => StorageKind::PgLsn,
-            oids::TID => StorageKind::Tid,
-            oids::CHAR => StorageKind::Char,
-            oids::RECORD => StorageKind::Record(oid),
-            oids::OID
-            | oids::REGCLASS
-            | oids::REGTYPE
-            | oids::REGPROC
-            | oids::REGPROCEDURE
-            | oids::REGOPER
-            | oids::REGOPERATOR
-            | oids::REGNAMESPACE
-            | oids::REGROLE
-            | oids::REGCOLLATION
-            | oids::REGCONFIG
-            | oids::REGDICTIONARY => StorageKind::Oid,
-            oids::INT2VECTOR => StorageKind::Array(oids::INT2),
-            oids::OIDVECTOR => StorageKind::Array(oids::OID),
-            _ => match type_shape(catalog, oid).map(|shape| shape.kind) {
-                Some(TypeKind::Array(element)) => StorageKind::Array(element),
-                Some(TypeKind::Domain(base)) => StorageKind::of(catalog, base.oid),
-                Some(TypeKind::Enum) => StorageKind::Enum(oid),
-                Some(TypeKind::Composite) => StorageKind::Record(oid),
-                _ => StorageKind::Text,
-            },
+        if let Some(def) = builtin_type(oid) {
+            return def.stored;
+        }
+        match type_shape(catalog, oid).map(|shape| shape.kind) {
+            Some(TypeKind::Array(element)) => StorageKind::Array(element),
+            Some(TypeKind::Domain(base)) => StorageKind::of(catalog, base.oid),
+            Some(TypeKind::Enum) => StorageKind::Enum(oid),
+            Some(TypeKind::Composite) => StorageKind::Record(oid),
+            _ => StorageKind::Text,
         }
     }
 

@@ -8,59 +8,23 @@ use base::{Error, Oid, Result, sqlstate};
 use super::apart::{LARGE_BYTES, LARGE_RESULT_BYTES, call_apart};
 use super::context::{CatalogLookup, EnumLabel, EvalContext, FormatSettings, UserTypeKind};
 use super::datetime::format as date_format;
-use super::json::{self, Json, JsonbValue};
 use super::number_text::{self, invalid_syntax, write_integer};
-use super::numeric::Numeric;
-use super::type_table::{SqlType, TypeKind, base_type, type_shape};
-use super::value::{EnumValue, SmolStr, Value};
-use super::{array_text, datetime, network, oids, record_text, reg_types, string_types};
+use super::type_table::{SqlType, TypeDef, TypeKind, base_type, builtin_type, type_shape};
+use super::value::{EnumValue, Value};
+use super::{array_text, oids, record_text, reg_types, string_types};
 
 /// Reads `text` as a value of type `ty`, its modifier applied as in an assignment
 /// (`varchar(3)` raises 22001, `numeric(5,2)` rounds).
 pub fn input(context: &mut dyn EvalContext, text: &str, ty: SqlType) -> Result<Value> {
-    let typmod = ty.typmod;
-    Ok(match ty.oid {
-        oids::INT4 => Value::Int4(number_text::parse_int4(text)?),
-        oids::INT8 => Value::Int8(number_text::parse_int8(text)?),
-        oids::TEXT | oids::UNKNOWN | oids::CSTRING | oids::REFCURSOR | oids::PG_NODE_TREE => Value::text(text),
-        oids::VARCHAR => Value::Text(string_types::assign_varchar(SmolStr::new(text), typmod)?),
-        oids::BPCHAR => Value::Text(string_types::assign_char(SmolStr::new(text), typmod)?),
-        oids::NAME => Value::text(reg_types::truncate_name(text)),
-        oids::BOOL => Value::Bool(number_text::parse_bool(text)?),
-        oids::INT2 => Value::Int2(number_text::parse_int2(text)?),
-        oids::FLOAT4 => Value::Float4(number_text::parse_float4(text)?),
-        oids::FLOAT8 => Value::Float8(number_text::parse_float8(text)?),
-        oids::NUMERIC => Value::Numeric(Numeric::parse(text)?.apply_typmod(typmod)?),
-        oids::BYTEA => Value::Bytea(string_types::parse_bytea(text)?.into()),
-        oids::CHAR => Value::Char(string_types::parse_char(text)),
-        oids::DATE => Value::Date(datetime::parse_date(context, text)?),
-        oids::TIME => Value::Time(datetime::parse_time(context, text, typmod)?),
-        oids::TIMETZ => Value::TimeTz(datetime::parse_timetz(context, text, typmod)?),
-        oids::TIMESTAMP => Value::Timestamp(datetime::parse_timestamp(context, text, typmod)?),
-        oids::TIMESTAMPTZ => Value::TimestampTz(datetime::parse_timestamptz(context, text, typmod)?),
-        oids::INTERVAL => {
-            let style = context.format().interval_style;
-            Value::Interval(datetime::interval::parse_interval(text, typmod, style)?)
-        }
-        oids::UUID => number_text::parse_uuid(text)?,
-        oids::OID => Value::Oid(number_text::parse_oid(text)?),
-        oids::XID | oids::CID => Value::Xid(number_text::parse_xid(text) & 0xFFFF_FFFF),
-        oids::XID8 => Value::Xid(number_text::parse_xid(text)),
-        oids::TID => number_text::parse_tid(text)?,
-        oids::PG_LSN => Value::PgLsn(number_text::parse_pg_lsn(text)?),
-        oids::JSON => {
-            json::check(text)?;
-            Value::text(text)
-        }
-        oids::JSONB => Value::Jsonb(Arc::new(JsonbValue(Json::parse(text)?))),
-        oids::INT2VECTOR | oids::OIDVECTOR => Value::Array(Arc::new(array_text::parse_vector(context, text, ty.oid)?)),
-        oids::VOID => Value::Void,
-        oids::RECORD => return Err(Error::unsupported("input of anonymous composite types is not implemented")),
-        oids::ACLITEM => Value::text(text),
-        oids::INET | oids::CIDR => Value::text(network::parse(text, ty.oid)?),
-        oid if is_reg_type(oid) => Value::Oid(reg_types::parse_reg(context.catalog(), text, oid)?),
-        _ => return input_constructed(context, text, ty),
-    })
+    match ty.oid {
+        oids::INT4 => Ok(Value::Int4(number_text::parse_int4(text)?)),
+        oids::INT8 => Ok(Value::Int8(number_text::parse_int8(text)?)),
+        oids::TEXT => Ok(Value::text(text)),
+        oid => match builtin_type(oid) {
+            Some(TypeDef { text_input: Some(read), .. }) => read(context, text, ty),
+            _ => input_constructed(context, text, ty),
+        },
+    }
 }
 
 /// As [`input`] for a part of a text: an element or a field. A large one is read by another thread even if only the session knows the

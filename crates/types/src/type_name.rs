@@ -3,11 +3,11 @@
 use base::{Error, Oid, Result, sqlstate};
 
 use super::context::{CatalogLookup, RegKind, UserTypeKind};
-use super::datetime::interval::{FULL_PRECISION, range, typmod_precision, typmod_range};
+use super::datetime::interval::range;
+use super::oids;
 use super::reg_types::{PARTS_MAX, fold_name, length_until, quote_identifier, too_many_dots, truncate_name};
-use super::string_types::typmod_length;
-use super::type_table::{SqlType, array_type, builtin_type, builtin_type_named, element_type};
-use super::{numeric, oids};
+use super::type_table::{SqlType, TypeDef, array_type, builtin_type, builtin_type_named, element_type};
+use super::typmods::precision_warning;
 
 /// The type's name as `format_type` prints it with its modifier: `character varying(3)`, `integer[]`.
 pub fn format_type(catalog: &dyn CatalogLookup, ty: SqlType) -> String {
@@ -33,49 +33,23 @@ fn format_with(catalog: &dyn CatalogLookup, ty: SqlType, typmod_given: bool) -> 
         name.push_str("[]");
         return name;
     }
-    let length = |name: &str| match typmod_length(ty.typmod) {
-        Some(length) => format!("{name}({length})"),
-        None => name.to_owned(),
-    };
-    let precision = |name: &str, suffix: &str| {
-        if ty.typmod >= 0 { format!("{name}({}){suffix}", ty.typmod) } else { format!("{name}{suffix}") }
-    };
-    match ty.oid {
-        oids::BOOL => "boolean".to_owned(),
-        oids::INT2 => "smallint".to_owned(),
-        oids::INT4 => "integer".to_owned(),
-        oids::INT8 => "bigint".to_owned(),
-        oids::FLOAT4 => "real".to_owned(),
-        oids::FLOAT8 => "double precision".to_owned(),
-        oids::CHAR => "\"char\"".to_owned(),
-        oids::ANY => "\"any\"".to_owned(),
-        // without a length it is not the same as CHARACTER, which means character(1)
-        oids::BPCHAR if typmod_given && ty.typmod < 0 => "bpchar".to_owned(),
-        oids::BPCHAR => length("character"),
-        oids::VARCHAR => length("character varying"),
-        oids::NUMERIC => match numeric::decode_typmod(ty.typmod) {
-            Some((precision, scale)) => format!("numeric({precision},{scale})"),
-            None => "numeric".to_owned(),
-        },
-        oids::TIME => precision("time", " without time zone"),
-        oids::TIMETZ => precision("time", " with time zone"),
-        oids::TIMESTAMP => precision("timestamp", " without time zone"),
-        oids::TIMESTAMPTZ => precision("timestamp", " with time zone"),
-        oids::INTERVAL => format_interval(ty.typmod),
-        oid => match builtin_type(oid) {
-            Some(def) if catalog.type_is_visible(oid) => quote_identifier(&def.name),
-            Some(def) => format!("pg_catalog.{}", quote_identifier(&def.name)),
-            None => match catalog.user_type(oid) {
-                Some(user) => {
-                    let name = quote_identifier(&user.name);
-                    if catalog.type_is_visible(oid) {
-                        name
-                    } else {
-                        format!("{}.{name}", quote_identifier(&user.schema))
-                    }
+    match builtin_type(ty.oid) {
+        // Without a length it is not the same as the word of the grammar, which means a length of 1.
+        Some(def) if def.bare_name_means_one && typmod_given && ty.typmod < 0 => quote_identifier(def.name),
+        Some(TypeDef { typmod: Some(typmod), .. }) => (typmod.format)(ty.typmod),
+        Some(TypeDef { sql_name: Some(name), .. }) => (*name).to_owned(),
+        Some(def) if catalog.type_is_visible(ty.oid) => quote_identifier(def.name),
+        Some(def) => format!("pg_catalog.{}", quote_identifier(def.name)),
+        None => match catalog.user_type(ty.oid) {
+            Some(user) => {
+                let name = quote_identifier(&user.name);
+                if catalog.type_is_visible(ty.oid) {
+                    name
+                } else {
+                    format!("{}.{name}", quote_identifier(&user.schema))
                 }
-                None => "???".to_owned(),
-            },
+            }
+            None => "???".to_owned(),
         },
     }
 }
@@ -103,36 +77,6 @@ const GRAMMAR_TYPES: [&str; 20] = [
     "timestamp",
     "varchar",
 ];
-
-/// The field ranges that may follow `interval`.
-const INTERVAL_RANGES: &[(i32, &str)] = &[
-    (range::YEAR, "year"),
-    (range::MONTH, "month"),
-    (range::DAY, "day"),
-    (range::HOUR, "hour"),
-    (range::MINUTE, "minute"),
-    (range::SECOND, "second"),
-    (range::YEAR | range::MONTH, "year to month"),
-    (range::DAY | range::HOUR, "day to hour"),
-    (range::DAY | range::HOUR | range::MINUTE, "day to minute"),
-    (range::DAY | range::HOUR | range::MINUTE | range::SECOND, "day to second"),
-    (range::HOUR | range::MINUTE, "hour to minute"),
-    (range::HOUR | range::MINUTE | range::SECOND, "hour to second"),
-    (range::MINUTE | range::SECOND, "minute to second"),
-];
-
-fn format_interval(typmod: i32) -> String {
-    let mut name = "interval".to_owned();
-    let fields = typmod_range(typmod);
-    if let Some((_, words)) = INTERVAL_RANGES.iter().find(|(range, _)| *range == fields) {
-        name.push(' ');
-        name.push_str(words);
-    }
-    if let Some(precision) = typmod_precision(typmod) {
-        name.push_str(&format!("({precision})"));
-    }
-    name
-}
 
 /// The type called `name` in `schema`, or on the search path with the built-in ones at the place of `pg_catalog`.
 pub fn type_named(catalog: &dyn CatalogLookup, schema: Option<&str>, name: &str) -> Option<Oid> {
@@ -181,90 +125,14 @@ pub fn encode_typmod(oid: Oid, modifiers: &[i32]) -> Result<i32> {
     if modifiers.is_empty() {
         return Ok(-1);
     }
-    let invalid = |message: String| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message);
-    let precision = |name: &str, suffix: &str| match modifiers {
-        [precision] if *precision < 0 => {
-            Err(invalid(format!("{name}({precision}){suffix} precision must not be negative")))
+    match builtin_type(oid) {
+        Some(TypeDef { typmod: Some(typmod), .. }) => (typmod.encode)(modifiers),
+        Some(def) if def.is_array() => encode_typmod(def.element, modifiers),
+        def => {
+            let name = def.map_or("???", |def| def.name);
+            Err(Error::new(sqlstate::SYNTAX_ERROR, format!("type modifier is not allowed for type \"{name}\"")))
         }
-        [precision] => Ok((*precision).min(PRECISION_MAX)),
-        _ => Err(invalid("invalid type modifier".to_owned())),
-    };
-    match oid {
-        oids::VARCHAR | oids::BPCHAR => {
-            const LENGTH_MAX: i32 = 10 * 1024 * 1024;
-            let name = if oid == oids::VARCHAR { "varchar" } else { "char" };
-            match modifiers {
-                [length] if *length < 1 => Err(invalid(format!("length for type {name} must be at least 1"))),
-                [length] if *length > LENGTH_MAX => {
-                    Err(invalid(format!("length for type {name} cannot exceed {LENGTH_MAX}")))
-                }
-                [length] => Ok(length + 4),
-                _ => Err(invalid("invalid type modifier".to_owned())),
-            }
-        }
-        oids::NUMERIC => {
-            let (precision, scale) = match modifiers {
-                [precision] => (*precision, 0),
-                [precision, scale] => (*precision, *scale),
-                _ => return Err(invalid("invalid NUMERIC type modifier".to_owned())),
-            };
-            if !(1..=1000).contains(&precision) {
-                return Err(invalid(format!("NUMERIC precision {precision} must be between 1 and 1000")));
-            }
-            if !(-1000..=1000).contains(&scale) {
-                return Err(invalid(format!("NUMERIC scale {scale} must be between -1000 and 1000")));
-            }
-            Ok(numeric::encode_typmod(precision, scale))
-        }
-        oids::TIME => precision("TIME", ""),
-        oids::TIMETZ => precision("TIME", " WITH TIME ZONE"),
-        oids::TIMESTAMP => precision("TIMESTAMP", ""),
-        oids::TIMESTAMPTZ => precision("TIMESTAMP", " WITH TIME ZONE"),
-        oids::INTERVAL => {
-            let (fields, precision) = match modifiers {
-                [fields] => (*fields, FULL_PRECISION),
-                [fields, precision] => (*fields, *precision),
-                _ => return Err(invalid("invalid INTERVAL type modifier".to_owned())),
-            };
-            if fields != range::FULL && !INTERVAL_RANGES.iter().any(|(range, _)| *range == fields) {
-                return Err(invalid("invalid INTERVAL type modifier".to_owned()));
-            }
-            if precision < 0 {
-                return Err(invalid(format!("INTERVAL({precision}) precision must not be negative")));
-            }
-            let precision = if precision == FULL_PRECISION { precision } else { precision.min(PRECISION_MAX) };
-            Ok(if fields == range::FULL && precision == FULL_PRECISION { -1 } else { fields << 16 | precision })
-        }
-        _ => match builtin_type(oid) {
-            Some(def) if def.is_array() => encode_typmod(def.element, modifiers),
-            def => {
-                let name = def.map_or("???", |def| def.name.as_str());
-                Err(Error::new(sqlstate::SYNTAX_ERROR, format!("type modifier is not allowed for type \"{name}\"")))
-            }
-        },
     }
-}
-
-/// The most digits of a second that are kept.
-const PRECISION_MAX: i32 = 6;
-
-/// The warning for a type modifier that asks for more digits of a second than are kept; `None` if it asks for no more.
-pub fn precision_warning(oid: Oid, modifiers: &[i32]) -> Option<Error> {
-    let (name, suffix) = match oid {
-        oids::TIME => ("TIME", ""),
-        oids::TIMETZ => ("TIME", " WITH TIME ZONE"),
-        oids::TIMESTAMP => ("TIMESTAMP", ""),
-        oids::TIMESTAMPTZ => ("TIMESTAMP", " WITH TIME ZONE"),
-        oids::INTERVAL => ("INTERVAL", ""),
-        _ => return None,
-    };
-    let precision = match modifiers {
-        [_, precision] if oid == oids::INTERVAL && *precision != FULL_PRECISION => *precision,
-        [precision] if oid != oids::INTERVAL => *precision,
-        _ => return None,
-    };
-    let message = || format!("{name}({precision}){suffix} precision reduced to maximum allowed, {PRECISION_MAX}");
-    (precision > PRECISION_MAX).then(|| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message()))
 }
 
 /// The same for a type as it is written.

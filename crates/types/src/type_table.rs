@@ -2,10 +2,15 @@
 
 use std::sync::LazyLock;
 
-use base::Oid;
+use base::{Oid, Result};
 
-use super::context::CatalogLookup;
-use super::oids;
+use super::binary_io::Reader;
+use super::compare::{Comparator, compare_values};
+use super::context::{CatalogLookup, EvalContext};
+use super::storage::StorageKind;
+use super::typmods::Typmod;
+use super::value::Value;
+use super::{oids, type_rows};
 
 /// A type with its modifier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
@@ -133,25 +138,63 @@ impl Align {
     }
 }
 
-/// A built-in type.
-#[derive(Clone, Debug)]
+/// How values of a type are compared.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// Not at all
+    None,
+    /// Only for equality, by what they are stored as
+    EqualityOnly,
+    /// By this comparison
+    By(Comparator),
+}
+
+/// Reads the text form of a value: its type's modifier is applied as in an assignment.
+pub type TextInput = fn(&mut dyn EvalContext, &str, SqlType) -> Result<Value>;
+/// Reads the binary form of a value: its type's modifier is applied as in an assignment.
+pub type BinaryInput = fn(&mut dyn EvalContext, &mut Reader<'_>, SqlType) -> Result<Value>;
+
+/// A built-in type. [`super::type_rows`] has them all.
+#[derive(Clone, Copy, Debug)]
 pub struct TypeDef {
     /// Its number.
     pub oid: Oid,
     /// Its name in `pg_type`.
-    pub name: String,
+    pub name: &'static str,
+    /// Its name in SQL if that is another one.
+    pub sql_name: Option<&'static str>,
+    /// Whether its name in SQL means a length of 1 if no length follows, so that the type without a length needs its name in `pg_type`.
+    pub bare_name_means_one: bool,
     /// Bytes of a value; -1 for variable length, -2 for C strings.
     pub length: i16,
     /// Its category.
     pub category: Category,
+    /// Whether it is its category's preferred type.
+    pub is_preferred: bool,
     /// Its alignment.
     pub align: Align,
+    /// `pg_type.typstorage`
+    pub storage_letter: char,
+    /// `pg_type.typcollation`: 100 is the default collation, 950 is "C".
+    pub collation: Oid,
     /// The type of arrays of it, or none.
     pub array: Oid,
     /// For arrays, the type of the elements; also what `int2vector`, `oidvector` and `name` subscript to.
     pub element: Oid,
     /// Name of the input function; [`TypeDef::function_name`] derives the others from it.
     pub input: &'static str,
+    /// Reads a text; none for arrays, and for types without values.
+    pub text_input: Option<TextInput>,
+    /// Reads the binary form; none for arrays, and for types without one.
+    pub binary_input: Option<BinaryInput>,
+    /// What its modifier does, if it takes one.
+    pub typmod: Option<&'static Typmod>,
+    /// How its values are stored.
+    pub stored: StorageKind,
+    /// How its values are compared.
+    pub order: Order,
+    /// The type whose operators and operator class order it: itself, or a type that it is taken for.
+    pub ordered_as: Oid,
 }
 
 impl TypeDef {
@@ -165,12 +208,6 @@ impl TypeDef {
         matches!(self.category, Category::Pseudo | Category::Unknown)
     }
 
-    /// Whether it is its category's preferred type.
-    pub fn is_preferred(&self) -> bool {
-        use oids::*;
-        matches!(self.oid, BOOL | TEXT | OID | FLOAT8 | TIMESTAMPTZ | INTERVAL | INET)
-    }
-
     /// `pg_type.typbyval`
     pub fn by_value(&self) -> bool {
         matches!(self.length, 1 | 2 | 4 | 8)
@@ -179,26 +216,6 @@ impl TypeDef {
     /// `pg_type.typtype`
     pub fn type_letter(&self) -> char {
         if self.is_pseudo() { 'p' } else { 'b' }
-    }
-
-    /// `pg_type.typstorage`
-    pub fn storage_letter(&self) -> char {
-        match self.oid {
-            oids::NUMERIC | oids::INET | oids::CIDR => 'm',
-            oids::INT2VECTOR | oids::OIDVECTOR => 'p',
-            _ if self.length == -1 => 'x',
-            _ => 'p',
-        }
-    }
-
-    /// `pg_type.typcollation`: 100 is the default collation, 950 is "C".
-    pub fn collation(&self) -> Oid {
-        match self.oid {
-            oids::TEXT | oids::VARCHAR | oids::BPCHAR | oids::PG_NODE_TREE => Oid(100),
-            oids::TEXT_ARRAY | oids::VARCHAR_ARRAY | oids::BPCHAR_ARRAY => Oid(100),
-            oids::NAME | oids::NAME_ARRAY => Oid(950),
-            _ => Oid::INVALID,
-        }
     }
 
     /// The name of the type's function of this kind; `-` where it has none.
@@ -215,7 +232,7 @@ impl TypeDef {
                 let base = if self.is_array() { builtin_type(self.element) } else { Some(self) };
                 let direction = if kind == TypeFunction::TypmodInput { "in" } else { "out" };
                 match base {
-                    Some(base) if base.takes_typmod() => format!("{}typmod{direction}", base.name),
+                    Some(base) if base.typmod.is_some() => format!("{}typmod{direction}", base.name),
                     _ => "-".to_owned(),
                 }
             }
@@ -225,12 +242,6 @@ impl TypeDef {
     fn has_no_binary_form(&self) -> bool {
         use oids::*;
         !matches!(self.oid, UNKNOWN | RECORD | CSTRING | ANYARRAY | VOID | ANYCOMPATIBLEARRAY)
-    }
-
-    /// Whether a modifier may follow its name.
-    pub fn takes_typmod(&self) -> bool {
-        use oids::*;
-        matches!(self.oid, BPCHAR | VARCHAR | NUMERIC | TIME | TIMETZ | TIMESTAMP | TIMESTAMPTZ | INTERVAL)
     }
 }
 
@@ -251,118 +262,43 @@ pub enum TypeFunction {
     TypmodOutput,
 }
 
-struct Row(Oid, &'static str, i16, Category, Align, u32, &'static str);
-
-const fn row(
-    oid: Oid,
-    name: &'static str,
-    length: i16,
-    category: Category,
-    align: Align,
-    array: u32,
-    input: &'static str,
-) -> Row {
-    Row(oid, name, length, category, align, array, input)
-}
-
-/// oid, name, length, category, alignment, array type, input function; array types follow from these.
-#[rustfmt::skip]
-const ROWS: &[Row] = &[
-    row(oids::BOOL, "bool", 1, Category::Boolean, Align::Char, 1000, "boolin"),
-    row(oids::BYTEA, "bytea", -1, Category::User, Align::Int, 1001, "byteain"),
-    row(oids::CHAR, "char", 1, Category::Internal, Align::Char, 1002, "charin"),
-    row(oids::NAME, "name", 64, Category::String, Align::Char, 1003, "namein"),
-    row(oids::INT8, "int8", 8, Category::Number, Align::Double, 1016, "int8in"),
-    row(oids::INT2, "int2", 2, Category::Number, Align::Short, 1005, "int2in"),
-    row(oids::INT2VECTOR, "int2vector", -1, Category::Array, Align::Int, 1006, "int2vectorin"),
-    row(oids::INT4, "int4", 4, Category::Number, Align::Int, 1007, "int4in"),
-    row(oids::REGPROC, "regproc", 4, Category::Number, Align::Int, 1008, "regprocin"),
-    row(oids::TEXT, "text", -1, Category::String, Align::Int, 1009, "textin"),
-    row(oids::OID, "oid", 4, Category::Number, Align::Int, 1028, "oidin"),
-    row(oids::TID, "tid", 6, Category::User, Align::Short, 1010, "tidin"),
-    row(oids::XID, "xid", 4, Category::User, Align::Int, 1011, "xidin"),
-    row(oids::CID, "cid", 4, Category::User, Align::Int, 1012, "cidin"),
-    row(oids::OIDVECTOR, "oidvector", -1, Category::Array, Align::Int, 1013, "oidvectorin"),
-    row(oids::JSON, "json", -1, Category::User, Align::Int, 199, "json_in"),
-    row(oids::PG_NODE_TREE, "pg_node_tree", -1, Category::Internal, Align::Int, 0, "pg_node_tree_in"),
-    row(oids::TABLE_AM_HANDLER, "table_am_handler", 4, Category::Pseudo, Align::Int, 0, "table_am_handler_in"),
-    row(oids::INDEX_AM_HANDLER, "index_am_handler", 4, Category::Pseudo, Align::Int, 0, "index_am_handler_in"),
-    row(oids::CIDR, "cidr", -1, Category::Network, Align::Int, 651, "cidr_in"),
-    row(oids::FLOAT4, "float4", 4, Category::Number, Align::Int, 1021, "float4in"),
-    row(oids::FLOAT8, "float8", 8, Category::Number, Align::Double, 1022, "float8in"),
-    row(oids::UNKNOWN, "unknown", -2, Category::Unknown, Align::Char, 0, "unknownin"),
-    row(oids::INET, "inet", -1, Category::Network, Align::Int, 1041, "inet_in"),
-    row(oids::ACLITEM, "aclitem", 12, Category::User, Align::Int, 1034, "aclitemin"),
-    row(oids::BPCHAR, "bpchar", -1, Category::String, Align::Int, 1014, "bpcharin"),
-    row(oids::VARCHAR, "varchar", -1, Category::String, Align::Int, 1015, "varcharin"),
-    row(oids::DATE, "date", 4, Category::DateTime, Align::Int, 1182, "date_in"),
-    row(oids::TIME, "time", 8, Category::DateTime, Align::Double, 1183, "time_in"),
-    row(oids::TIMESTAMP, "timestamp", 8, Category::DateTime, Align::Double, 1115, "timestamp_in"),
-    row(oids::TIMESTAMPTZ, "timestamptz", 8, Category::DateTime, Align::Double, 1185, "timestamptz_in"),
-    row(oids::INTERVAL, "interval", 16, Category::Timespan, Align::Double, 1187, "interval_in"),
-    row(oids::TIMETZ, "timetz", 12, Category::DateTime, Align::Double, 1270, "timetz_in"),
-    row(oids::NUMERIC, "numeric", -1, Category::Number, Align::Int, 1231, "numeric_in"),
-    row(oids::REFCURSOR, "refcursor", -1, Category::User, Align::Int, 2201, "textin"),
-    row(oids::REGPROCEDURE, "regprocedure", 4, Category::Number, Align::Int, 2207, "regprocedurein"),
-    row(oids::REGOPER, "regoper", 4, Category::Number, Align::Int, 2208, "regoperin"),
-    row(oids::REGOPERATOR, "regoperator", 4, Category::Number, Align::Int, 2209, "regoperatorin"),
-    row(oids::REGCLASS, "regclass", 4, Category::Number, Align::Int, 2210, "regclassin"),
-    row(oids::REGTYPE, "regtype", 4, Category::Number, Align::Int, 2211, "regtypein"),
-    row(oids::RECORD, "record", -1, Category::Pseudo, Align::Double, 2287, "record_in"),
-    row(oids::CSTRING, "cstring", -2, Category::Pseudo, Align::Char, 1263, "cstring_in"),
-    row(oids::ANY, "any", 4, Category::Pseudo, Align::Int, 0, "any_in"),
-    row(oids::ANYARRAY, "anyarray", -1, Category::Pseudo, Align::Double, 0, "anyarray_in"),
-    row(oids::VOID, "void", 4, Category::Pseudo, Align::Int, 0, "void_in"),
-    row(oids::TRIGGER, "trigger", 4, Category::Pseudo, Align::Int, 0, "trigger_in"),
-    row(oids::LANGUAGE_HANDLER, "language_handler", 4, Category::Pseudo, Align::Int, 0, "language_handler_in"),
-    row(oids::INTERNAL, "internal", 8, Category::Pseudo, Align::Double, 0, "internal_in"),
-    row(oids::ANYELEMENT, "anyelement", 4, Category::Pseudo, Align::Int, 0, "anyelement_in"),
-    row(oids::ANYNONARRAY, "anynonarray", 4, Category::Pseudo, Align::Int, 0, "anynonarray_in"),
-    row(oids::UUID, "uuid", 16, Category::User, Align::Char, 2951, "uuid_in"),
-    row(oids::PG_LSN, "pg_lsn", 8, Category::User, Align::Double, 3221, "pg_lsn_in"),
-    row(oids::ANYENUM, "anyenum", 4, Category::Pseudo, Align::Int, 0, "anyenum_in"),
-    row(oids::REGCONFIG, "regconfig", 4, Category::Number, Align::Int, 3735, "regconfigin"),
-    row(oids::REGDICTIONARY, "regdictionary", 4, Category::Number, Align::Int, 3770, "regdictionaryin"),
-    row(oids::JSONB, "jsonb", -1, Category::User, Align::Int, 3807, "jsonb_in"),
-    row(oids::EVENT_TRIGGER, "event_trigger", 4, Category::Pseudo, Align::Int, 0, "event_trigger_in"),
-    row(oids::REGNAMESPACE, "regnamespace", 4, Category::Number, Align::Int, 4090, "regnamespacein"),
-    row(oids::REGROLE, "regrole", 4, Category::Number, Align::Int, 4097, "regrolein"),
-    row(oids::REGCOLLATION, "regcollation", 4, Category::Number, Align::Int, 4192, "regcollationin"),
-    row(oids::XID8, "xid8", 8, Category::User, Align::Double, 271, "xid8in"),
-    row(oids::ANYCOMPATIBLE, "anycompatible", 4, Category::Pseudo, Align::Int, 0, "anycompatible_in"),
-    row(oids::ANYCOMPATIBLEARRAY, "anycompatiblearray", -1, Category::Pseudo, Align::Double, 0, "anycompatiblearray_in"),
-    row(oids::ANYCOMPATIBLENONARRAY, "anycompatiblenonarray", 4, Category::Pseudo, Align::Int, 0, "anycompatiblenonarray_in"),
-];
-
 struct Table {
     types: Vec<TypeDef>,
     /// By oid: index into `types` plus one; every built-in oid is below this table's length.
     by_oid: Vec<u16>,
 }
 
+/// The type of arrays of `element`.
+fn array_of(element: &TypeDef) -> TypeDef {
+    let is_of_records = element.oid == oids::RECORD;
+    TypeDef {
+        oid: element.array,
+        name: String::leak(format!("_{}", element.name)),
+        sql_name: None,
+        bare_name_means_one: false,
+        length: -1,
+        category: if is_of_records { Category::Pseudo } else { Category::Array },
+        is_preferred: false,
+        align: if element.align == Align::Double { Align::Double } else { Align::Int },
+        storage_letter: 'x',
+        collation: element.collation,
+        array: Oid::INVALID,
+        element: element.oid,
+        input: "array_in",
+        text_input: None,
+        binary_input: None,
+        typmod: None,
+        stored: StorageKind::Array(element.oid),
+        order: Order::By(compare_values),
+        ordered_as: oids::ANYARRAY,
+    }
+}
+
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let mut types = Vec::with_capacity(ROWS.len() * 2);
-    for &Row(oid, name, length, category, align, array, input) in ROWS {
-        let element = match oid {
-            oids::INT2VECTOR => oids::INT2,
-            oids::OIDVECTOR => oids::OID,
-            oids::NAME => oids::CHAR,
-            _ => Oid::INVALID,
-        };
-        types.push(TypeDef { oid, name: name.to_owned(), length, category, align, array: Oid(array), element, input });
-        if array != 0 {
-            let category = if oid == oids::RECORD { Category::Pseudo } else { Category::Array };
-            types.push(TypeDef {
-                oid: Oid(array),
-                name: format!("_{name}"),
-                length: -1,
-                category,
-                align: if align == Align::Double { Align::Double } else { Align::Int },
-                array: Oid::INVALID,
-                element: oid,
-                input: "array_in",
-            });
-        }
+    let mut types = Vec::with_capacity(type_rows::ROWS.len() * 2);
+    for row in type_rows::ROWS {
+        types.push(*row);
+        types.extend((row.array != Oid::INVALID).then(|| array_of(row)));
     }
     types.sort_by_key(|ty| ty.oid);
     let mut by_oid = vec![0; types.last().map_or(0, |ty| ty.oid.0 as usize + 1)];
@@ -389,7 +325,7 @@ pub fn builtin_type(oid: Oid) -> Option<&'static TypeDef> {
 /// The built-in type called `name` in `pg_type` (`int4`, not `integer`).
 pub fn builtin_type_named(name: &str) -> Option<&'static TypeDef> {
     static BY_NAME: LazyLock<rustc_hash::FxHashMap<&'static str, &'static TypeDef>> =
-        LazyLock::new(|| TABLE.types.iter().map(|ty| (ty.name.as_str(), ty)).collect());
+        LazyLock::new(|| TABLE.types.iter().map(|ty| (ty.name, ty)).collect());
     BY_NAME.get(name).copied()
 }
 
@@ -437,7 +373,7 @@ pub fn type_shape(catalog: &dyn CatalogLookup, oid: Oid) -> Option<TypeShape> {
         } else {
             TypeKind::Base
         };
-        return Some(TypeShape { kind, category: ty.category, preferred: ty.is_preferred(), array: ty.array });
+        return Some(TypeShape { kind, category: ty.category, preferred: ty.is_preferred, array: ty.array });
     }
     catalog.user_type(oid).map(|ty| ty.shape(catalog))
 }

@@ -125,7 +125,7 @@ pub(super) fn data_type(run: &Run<'_, '_>, oid: Oid) -> String {
 /// Schema and name of a type in `pg_type`.
 pub(super) fn type_identity(run: &Run<'_, '_>, oid: Oid) -> (String, String) {
     match builtin_type(oid) {
-        Some(def) => (run.catalog.schema_name(PG_CATALOG_SCHEMA), def.name.clone()),
+        Some(def) => (run.catalog.schema_name(PG_CATALOG_SCHEMA), def.name.to_owned()),
         None => match run.catalog.user_type(oid) {
             Some(user_type) => (user_type.schema.clone(), user_type.name.clone()),
             None => Default::default(),

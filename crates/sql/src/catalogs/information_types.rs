@@ -22,7 +22,7 @@ const C_COLLATION: Oid = Oid(950);
 /// Catalog, schema and name of a type's collation, unless that is the default one.
 pub(super) fn collation(run: &Run<'_, '_>, oid: Oid) -> [Value; 3] {
     match builtin_type(base_type(&run.catalog, SqlType::new(oid)).oid) {
-        Some(def) if def.collation() == C_COLLATION => [run.state.database_name(), "pg_catalog", "C"].map(Value::text),
+        Some(def) if def.collation == C_COLLATION => [run.state.database_name(), "pg_catalog", "C"].map(Value::text),
         _ => [NULL, NULL, NULL],
     }
 }

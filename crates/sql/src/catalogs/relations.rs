@@ -422,8 +422,8 @@ impl TypeShape {
             length: def.length,
             by_value: def.by_value(),
             align: def.align.letter(),
-            storage: def.storage_letter(),
-            collation: def.collation(),
+            storage: def.storage_letter,
+            collation: def.collation,
         }
     }
 }

@@ -55,7 +55,7 @@ fn storage_of_type(ddl: &Ddl<'_>, sql_type: SqlType) -> char {
     let view = ddl.view();
     let base = types::base_type(&view, sql_type).oid;
     match builtin_type(base) {
-        Some(def) => def.storage_letter(),
+        Some(def) => def.storage_letter,
         None => match types::type_shape(&view, base).map(|shape| shape.kind) {
             Some(types::TypeKind::Enum) => 'p',
             _ => 'x',

@@ -14,9 +14,9 @@ use super::context::{CatalogLookup, EvalContext, UserTypeKind};
 use super::function_def::{FunctionDef, Implementation, Volatility};
 use super::text_io::{self, is_reg_type};
 use super::type_name::format_type_name;
-use super::type_table::{Category, SqlType, TypeKind, base_type, type_shape};
+use super::type_table::{Category, SqlType, TypeDef, TypeKind, base_type, builtin_type, type_shape};
 use super::value::{ArrayValue, RecordShape, RecordValue, Value};
-use super::{functions, oids, string_types};
+use super::{functions, oids, type_functions};
 
 mod table;
 
@@ -305,35 +305,20 @@ pub fn cannot_cast(catalog: &dyn CatalogLookup, source: SqlType, target: SqlType
 
 /// Fits a value to the modifier of its type. `explicit`: cut off without complaint. 22001, 22003, 22008.
 pub fn coerce_length(value: Value, ty: SqlType, explicit: bool) -> Result<Value> {
-    let typmod = ty.typmod;
-    Ok(match (ty.oid, value) {
-        (oids::VARCHAR, Value::Text(text)) if explicit => Value::Text(string_types::cast_varchar(text, typmod)?),
-        (oids::VARCHAR, Value::Text(text)) => Value::Text(string_types::assign_varchar(text, typmod)?),
-        (oids::BPCHAR, Value::Text(text)) if explicit => Value::Text(string_types::cast_char(text, typmod)?),
-        (oids::BPCHAR, Value::Text(text)) => Value::Text(string_types::assign_char(text, typmod)?),
-        (oids::NUMERIC, Value::Numeric(number)) => Value::Numeric(number.apply_typmod(typmod)?),
-        (oids::TIMESTAMP, Value::Timestamp(t)) => Value::Timestamp(super::datetime::round_timestamp(t, typmod)?),
-        (oids::TIMESTAMPTZ, Value::TimestampTz(t)) => Value::TimestampTz(super::datetime::round_timestamp(t, typmod)?),
-        (oids::TIME, Value::Time(time)) => Value::Time(super::datetime::round_time(time, typmod)),
-        (oids::TIMETZ, Value::TimeTz(mut time)) => {
-            time.micros = super::datetime::round_time(time.micros, typmod);
-            Value::TimeTz(time)
-        }
-        (oids::INTERVAL, Value::Interval(interval)) => {
-            Value::Interval(super::datetime::interval::apply_typmod(interval, typmod)?)
-        }
-        (_, Value::Array(array)) => {
-            let element = SqlType::with_typmod(array.element, typmod);
-            let values = array
-                .values
-                .iter()
-                .map(|value| coerce_length(value.clone(), element, explicit))
-                .collect::<Result<Vec<_>>>()?;
-            let dimensions = array.dimensions.clone();
-            Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values }))
-        }
-        (_, other) => other,
-    })
+    if let Value::Array(array) = value {
+        let element = SqlType::with_typmod(array.element, ty.typmod);
+        let values = array
+            .values
+            .iter()
+            .map(|value| coerce_length(value.clone(), element, explicit))
+            .collect::<Result<Vec<_>>>()?;
+        let dimensions = array.dimensions.clone();
+        return Ok(Value::Array(Arc::new(ArrayValue { element: array.element, dimensions, values })));
+    }
+    match builtin_type(ty.oid) {
+        Some(TypeDef { typmod: Some(typmod), .. }) => (typmod.fit)(value, ty.typmod, explicit),
+        _ => Ok(value),
+    }
 }
 
 fn cast_elements(cast: &Cast, context: &mut dyn EvalContext, array: &ArrayValue) -> Result<ArrayValue> {
@@ -358,34 +343,7 @@ pub fn has_immutable_output(oid: Oid) -> bool {
 
 /// Whether PostgreSQL calls a type's input immutable.
 fn has_immutable_input(oid: Oid) -> bool {
-    use oids::*;
-    matches!(
-        oid,
-        BOOL | INT2
-            | INT4
-            | INT8
-            | FLOAT4
-            | FLOAT8
-            | NUMERIC
-            | TEXT
-            | VARCHAR
-            | BPCHAR
-            | NAME
-            | UNKNOWN
-            | CHAR
-            | OID
-            | UUID
-            | JSON
-            | JSONB
-            | BYTEA
-            | XID
-            | XID8
-            | CID
-            | TID
-            | PG_LSN
-            | INET
-            | CIDR
-    )
+    builtin_type(oid).is_some_and(|def| !type_functions::is_stable(def.input))
 }
 
 fn is_string(category: Option<Category>) -> bool {

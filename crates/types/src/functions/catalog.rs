@@ -152,7 +152,7 @@ fn column_size(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
 
 fn collation_for(context: &mut dyn EvalContext, types: &CallTypes, _: &[Value]) -> Result<Value> {
     let oid = types.arguments.first().map_or(UNKNOWN, |ty| ty.oid);
-    match builtin_type(oid).map(|def| def.collation().0) {
+    match builtin_type(oid).map(|def| def.collation.0) {
         Some(100) => Ok(Value::from("\"default\"")),
         Some(950) => Ok(Value::from("\"C\"")),
         _ if oid == UNKNOWN => Ok(Value::Null),

@@ -126,8 +126,8 @@ fn hash(value: &Value, oid: Oid, seed: u64) -> Result<u64> {
             hashes.collect::<Result<Vec<u64>>>()?.into_iter().fold(0, combined)
         }
         _ => {
-            let name =
-                crate::type_table::builtin_type(oid).map_or_else(|| "this type".to_owned(), |known| known.name.clone());
+            let name = crate::type_table::builtin_type(oid)
+                .map_or_else(|| "this type".to_owned(), |known| known.name.to_owned());
             let message = format!("could not identify a hash function for type {name}");
             return Err(Error::new(sqlstate::UNDEFINED_FUNCTION, message));
         }

@@ -82,7 +82,13 @@ fn image(value: &Value) -> Option<Image> {
             bytes.extend_from_slice(&time.zone.to_le_bytes());
             Some(Image::Bytes(bytes))
         }
-        _ => None,
+        Value::Null
+        | Value::Void
+        | Value::Tid(_)
+        | Value::Jsonb(_)
+        | Value::Enum(_)
+        | Value::Array(_)
+        | Value::Record(_) => None,
     }
 }
 

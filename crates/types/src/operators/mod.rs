@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use base::Oid;
 use rustc_hash::FxHashMap;
 
-use super::{functions, oids};
+use super::functions;
 
 mod table;
 
@@ -99,18 +99,5 @@ pub fn operator_exact(name: &str, left: Oid, right: Oid) -> Option<&'static Oper
 /// are taken for. Pass the base type of a domain.
 pub fn ordering_operator(oid: Oid, role: OperatorRole) -> Option<&'static OperatorDef> {
     let find = |oid: Oid| REGISTRY.by_role.get(&(oid, role)).copied();
-    if let Some(def) = find(oid) {
-        return Some(def);
-    }
-    if oid == oids::VARCHAR {
-        return find(oids::TEXT);
-    }
-    if super::text_io::is_reg_type(oid) {
-        return find(oids::OID);
-    }
-    match super::type_table::builtin_type(oid) {
-        Some(def) if def.is_array() || oid == oids::RECORD_ARRAY => find(oids::ANYARRAY),
-        Some(def) if def.oid == oids::INT2VECTOR => find(oids::ANYARRAY),
-        _ => None,
-    }
+    find(oid).or_else(|| find(super::type_table::builtin_type(oid)?.ordered_as))
 }

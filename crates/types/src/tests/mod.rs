@@ -5,3 +5,4 @@ mod properties;
 mod recorded;
 mod registries;
 mod resolution;
+mod rows;

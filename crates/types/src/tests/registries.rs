@@ -68,14 +68,3 @@ fn every_type_that_functions_mention_is_known() {
         }
     }
 }
-
-#[test]
-fn types_that_can_be_ordered_have_operators_for_it() {
-    for ty in builtin_types().iter().filter(|ty| !ty.is_pseudo() && comparator(ty.oid).is_some()) {
-        let without_operators =
-            matches!(ty.oid, oids::INET | oids::CIDR | oids::REFCURSOR | oids::PG_NODE_TREE | oids::ACLITEM);
-        for role in [OperatorRole::Less, OperatorRole::Equal, OperatorRole::Greater] {
-            assert!(without_operators || ordering_operator(ty.oid, role).is_some(), "{} has no {role:?}", ty.name);
-        }
-    }
-}
