@@ -53,6 +53,10 @@ impl<'a> Reader<'a> {
         Ok(u32::from_be_bytes(self.fixed()?))
     }
 
+    pub(super) fn length(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.bytes)
     }
@@ -275,6 +279,8 @@ pub fn binary_output(value: &Value, oid: Oid, catalog: &dyn CatalogLookup, out: 
             out.extend_from_slice(&interval.months.to_be_bytes());
         }
         Value::Uuid(uuid) => out.extend_from_slice(uuid),
+        Value::MacAddr(address) => out.extend_from_slice(address),
+        Value::MacAddr8(address) => out.extend_from_slice(address),
         Value::Oid(value) => out.extend_from_slice(&value.to_be_bytes()),
         Value::Xid(value) if oid == oids::XID8 => out.extend_from_slice(&value.to_be_bytes()),
         Value::Xid(value) => out.extend_from_slice(&(*value as u32).to_be_bytes()),

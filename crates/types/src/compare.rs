@@ -114,6 +114,8 @@ pub fn compare_values(left: &Value, right: &Value) -> Ordering {
         }
         (Value::Interval(left), Value::Interval(right)) => interval_span(left).cmp(&interval_span(right)),
         (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
+        (Value::MacAddr(left), Value::MacAddr(right)) => left.cmp(right),
+        (Value::MacAddr8(left), Value::MacAddr8(right)) => left.cmp(right),
         (Value::Oid(left), Value::Oid(right)) => left.cmp(right),
         (Value::Char(left), Value::Char(right)) => left.cmp(right),
         (Value::Tid(left), Value::Tid(right)) => left.cmp(right),
@@ -231,6 +233,8 @@ fn hash_plain<H: Hasher>(value: &Value, hasher: &mut H) {
         Value::TimeTz(value) => (value.micros, value.zone).hash(hasher),
         Value::Interval(value) => interval_span(value).hash(hasher),
         Value::Uuid(value) => value.hash(hasher),
+        Value::MacAddr(value) => value.hash(hasher),
+        Value::MacAddr8(value) => value.hash(hasher),
         Value::Char(value) => value.hash(hasher),
         Value::Tid(value) => value.hash(hasher),
         Value::Xid(value) | Value::PgLsn(value) => value.hash(hasher),

@@ -35,6 +35,8 @@ pub(super) fn read(kind: StorageKind, bytes: &[u8]) -> Result<Value> {
     Ok(match kind {
         StorageKind::Bytea => Value::Bytea(bytes.into()),
         StorageKind::Uuid => Value::Uuid(bytes.try_into().map_err(|_| damaged())?),
+        StorageKind::MacAddr => Value::MacAddr(bytes.try_into().map_err(|_| damaged())?),
+        StorageKind::MacAddr8 => Value::MacAddr8(bytes.try_into().map_err(|_| damaged())?),
         StorageKind::Interval => Value::Interval(reader.interval()?),
         StorageKind::TimeTz => Value::TimeTz(reader.timetz()?),
         StorageKind::Jsonb => Value::Jsonb(Arc::new(JsonbValue(reader.json(0)?))),
@@ -191,6 +193,8 @@ mod tag {
     pub const ENUM: u8 = 23;
     pub const ARRAY: u8 = 24;
     pub const RECORD: u8 = 25;
+    pub const MACADDR: u8 = 26;
+    pub const MACADDR8: u8 = 27;
 }
 
 fn write_tagged(value: &Value, out: &mut Packed) {
@@ -211,6 +215,8 @@ fn write_tagged(value: &Value, out: &mut Packed) {
         Value::Timestamp(value) => fixed(tag::TIMESTAMP, &value.to_le_bytes()),
         Value::TimestampTz(value) => fixed(tag::TIMESTAMPTZ, &value.to_le_bytes()),
         Value::Uuid(value) => fixed(tag::UUID, value),
+        Value::MacAddr(value) => fixed(tag::MACADDR, value),
+        Value::MacAddr8(value) => fixed(tag::MACADDR8, value),
         Value::Oid(value) => fixed(tag::OID, &value.to_le_bytes()),
         Value::Char(value) => fixed(tag::CHAR, &[*value]),
         Value::Tid(value) => fixed(tag::TID, &value.to_bytes()),
@@ -408,6 +414,8 @@ impl<'a> Reader<'a> {
             tag::TIMESTAMPTZ => Value::TimestampTz(self.i64()?),
             tag::INTERVAL => Value::Interval(self.interval()?),
             tag::UUID => Value::Uuid(self.fixed()?),
+            tag::MACADDR => Value::MacAddr(self.fixed()?),
+            tag::MACADDR8 => Value::MacAddr8(self.fixed()?),
             tag::OID => Value::Oid(self.u32()?),
             tag::CHAR => Value::Char(self.byte()?),
             tag::TID => Value::Tid(Tid::from_bytes(self.fixed()?)),
@@ -489,6 +497,8 @@ fn write_ordered_element(value: &Value, oid: Oid, out: &mut Vec<u8>) {
         Value::Text(text) => key.push_bytes(text.as_bytes()),
         Value::Bytea(bytes) => key.push_bytes(bytes),
         Value::Uuid(uuid) => key.push_bytes(uuid),
+        Value::MacAddr(address) => key.push_bytes(address),
+        Value::MacAddr8(address) => key.push_bytes(address),
         nested => {
             let mut ordered = Vec::new();
             write_ordered(nested, &mut ordered);

@@ -62,6 +62,8 @@ pub enum StorageKind {
     Tid,
     Char,
     Uuid,
+    MacAddr,
+    MacAddr8,
     Numeric,
     Interval,
     TimeTz,
@@ -145,6 +147,8 @@ impl StorageKind {
             | (StorageKind::Tid, Value::Tid(_))
             | (StorageKind::Char, Value::Char(_))
             | (StorageKind::Uuid, Value::Uuid(_))
+            | (StorageKind::MacAddr, Value::MacAddr(_))
+            | (StorageKind::MacAddr8, Value::MacAddr8(_))
             | (StorageKind::Numeric, Value::Numeric(_))
             | (StorageKind::Interval, Value::Interval(_))
             | (StorageKind::TimeTz, Value::TimeTz(_))
@@ -177,6 +181,8 @@ impl StorageKind {
             Value::Enum(value) => Datum::I64(value.key),
             Value::Bytea(bytes) => Datum::Bytes(bytes),
             Value::Uuid(uuid) => Datum::Bytes(uuid),
+            Value::MacAddr(address) => Datum::Bytes(address),
+            Value::MacAddr8(address) => Datum::Bytes(address),
             Value::Numeric(_)
             | Value::Interval(_)
             | Value::TimeTz(_)

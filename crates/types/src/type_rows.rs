@@ -15,6 +15,7 @@ use super::context::EvalContext;
 use super::datetime::calendar::{DAY, check_date, check_timestamp, is_infinite, is_infinite_date};
 use super::datetime::{self, interval, round_time, round_timestamp};
 use super::json::{self, Json, JsonbValue};
+use super::mac_address;
 use super::network;
 use super::number_text;
 use super::numeric::Numeric;
@@ -44,6 +45,7 @@ const fn row(
         length,
         category,
         is_preferred: false,
+        by_value: matches!(length, 1 | 2 | 4 | 8),
         align,
         storage_letter: if length == -1 { 'x' } else { 'p' },
         collation: Oid::INVALID,
@@ -129,6 +131,12 @@ impl TypeDef {
 
     const fn collation(mut self, collation: u32) -> TypeDef {
         self.collation = Oid(collation);
+        self
+    }
+
+    /// Its values have 8 bytes and are not passed by value nevertheless.
+    const fn by_reference(mut self) -> TypeDef {
+        self.by_value = false;
         self
     }
 
@@ -233,6 +241,12 @@ fn read_network(_: &mut dyn EvalContext, text: &str, ty: SqlType) -> Result<Valu
 
 fn receive_network(_: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType) -> Result<Value> {
     Ok(Value::text(network::read_binary(reader.rest(), ty.oid)?))
+}
+
+/// An address of six octets stands for one of eight.
+fn receive_macaddr8(_: &mut dyn EvalContext, reader: &mut Reader<'_>, _: SqlType) -> Result<Value> {
+    let address = if reader.length() == 6 { mac_address::widened(reader.fixed()?) } else { reader.fixed()? };
+    Ok(Value::MacAddr8(address))
 }
 
 /// `xid` and `cid`, whose numbers have 32 bits.
@@ -377,6 +391,10 @@ pub(super) static ROWS: &[TypeDef] = &[
     pseudo(ANYNONARRAY, "anynonarray", 4, Align::Int, "anynonarray_in"),
     row(UUID, "uuid", 16, Category::User, Align::Char, 2951, "uuid_in").stored(StorageKind::Uuid)
         .reads(|_, text, _| number_text::parse_uuid(text), |_, reader, _| Ok(Value::Uuid(reader.fixed()?))),
+    row(MACADDR, "macaddr", 6, Category::User, Align::Int, 1040, "macaddr_in").stored(StorageKind::MacAddr)
+        .reads(|_, text, _| Ok(Value::MacAddr(mac_address::parse(text)?)), |_, reader, _| Ok(Value::MacAddr(reader.fixed()?))),
+    row(MACADDR8, "macaddr8", 8, Category::User, Align::Int, 775, "macaddr8_in").by_reference().stored(StorageKind::MacAddr8)
+        .reads(|_, text, _| Ok(Value::MacAddr8(mac_address::parse_wide(text)?)), receive_macaddr8),
     row(PG_LSN, "pg_lsn", 8, Category::User, Align::Double, 3221, "pg_lsn_in").stored(StorageKind::PgLsn)
         .reads(|_, text, _| Ok(Value::PgLsn(number_text::parse_pg_lsn(text)?)), |_, reader, _| Ok(Value::PgLsn(reader.i64()? as u64))),
     pseudo(ANYENUM, "anyenum", 4, Align::Int, "anyenum_in"),

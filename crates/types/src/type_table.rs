@@ -171,6 +171,8 @@ pub struct TypeDef {
     pub category: Category,
     /// Whether it is its category's preferred type.
     pub is_preferred: bool,
+    /// `pg_type.typbyval`
+    pub by_value: bool,
     /// Its alignment.
     pub align: Align,
     /// `pg_type.typstorage`
@@ -206,11 +208,6 @@ impl TypeDef {
     /// Whether it is a pseudo-type.
     pub fn is_pseudo(&self) -> bool {
         matches!(self.category, Category::Pseudo | Category::Unknown)
-    }
-
-    /// `pg_type.typbyval`
-    pub fn by_value(&self) -> bool {
-        matches!(self.length, 1 | 2 | 4 | 8)
     }
 
     /// `pg_type.typtype`
@@ -279,6 +276,7 @@ fn array_of(element: &TypeDef) -> TypeDef {
         length: -1,
         category: if is_of_records { Category::Pseudo } else { Category::Array },
         is_preferred: false,
+        by_value: false,
         align: if element.align == Align::Double { Align::Double } else { Align::Int },
         storage_letter: 'x',
         collation: element.collation,

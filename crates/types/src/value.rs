@@ -55,6 +55,10 @@ pub enum Value {
     Interval(Interval),
     /// `uuid`
     Uuid([u8; 16]),
+    /// `macaddr`
+    MacAddr([u8; 6]),
+    /// `macaddr8`
+    MacAddr8([u8; 8]),
     /// `oid`, `regclass`, `regtype`, `regproc`, ...
     Oid(u32),
     /// `"char"`: one byte
@@ -117,6 +121,8 @@ impl PartialEq for Value {
             (Value::TimestampTz(left), Value::TimestampTz(right)) => left == right,
             (Value::Interval(left), Value::Interval(right)) => left == right,
             (Value::Uuid(left), Value::Uuid(right)) => left == right,
+            (Value::MacAddr(left), Value::MacAddr(right)) => left == right,
+            (Value::MacAddr8(left), Value::MacAddr8(right)) => left == right,
             (Value::Oid(left), Value::Oid(right)) => left == right,
             (Value::Char(left), Value::Char(right)) => left == right,
             (Value::Tid(left), Value::Tid(right)) => left == right,
@@ -152,6 +158,8 @@ impl Value {
             Value::TimestampTz(value) => Value::TimestampTz(*value),
             Value::Interval(value) => Value::Interval(*value),
             Value::Uuid(value) => Value::Uuid(*value),
+            Value::MacAddr(value) => Value::MacAddr(*value),
+            Value::MacAddr8(value) => Value::MacAddr8(*value),
             Value::Oid(value) => Value::Oid(*value),
             Value::Char(value) => Value::Char(*value),
             Value::Tid(value) => Value::Tid(*value),

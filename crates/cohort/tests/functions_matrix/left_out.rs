@@ -198,6 +198,8 @@ const SIGNS: &[&str] = &[
     "btnamecmp",
     "bttextcmp",
     "byteacmp",
+    "macaddr_cmp",
+    "macaddr8_cmp",
     "network_cmp",
     "uuid_cmp",
     "btnametextcmp",

@@ -117,7 +117,7 @@ fn builtin_row(def: &TypeDef) -> TypeRow {
         schema: PG_CATALOG_SCHEMA,
         owner: BOOTSTRAP_ROLE,
         length: def.length,
-        by_value: def.by_value(),
+        by_value: def.by_value,
         kind: def.type_letter(),
         category: def.category.letter(),
         preferred: def.is_preferred,

@@ -420,7 +420,7 @@ impl TypeShape {
     fn of_builtin(def: &TypeDef) -> TypeShape {
         TypeShape {
             length: def.length,
-            by_value: def.by_value(),
+            by_value: def.by_value,
             align: def.align.letter(),
             storage: def.storage_letter,
             collation: def.collation,

@@ -203,4 +203,6 @@ pub(super) static CASTS: &[CastDef] = &[
     binary(REGCOLLATION, INT4, Assignment),
     binary(REGCOLLATION, OID, Implicit),
     function(XID8, XID, 5071, Explicit),
+    function(MACADDR, MACADDR8, 4123, Implicit),
+    function(MACADDR8, MACADDR, 4124, Implicit),
 ];

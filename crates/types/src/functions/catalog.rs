@@ -142,6 +142,8 @@ fn column_size(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
         Value::Int2(_) => 2,
         Value::Int4(_) | Value::Float4(_) | Value::Date(_) | Value::Oid(_) => 4,
         Value::Int8(_) | Value::Float8(_) | Value::Time(_) | Value::Timestamp(_) | Value::TimestampTz(_) => 8,
+        Value::MacAddr(_) => 6,
+        Value::MacAddr8(_) => 8,
         Value::TimeTz(_) => 12,
         Value::Interval(_) | Value::Uuid(_) => 16,
         Value::Text(text) => header(text.len()) as i32,

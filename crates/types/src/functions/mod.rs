@@ -37,6 +37,7 @@ mod json;
 pub mod json_records;
 mod jsonb;
 pub mod leakproof;
+mod mac_addresses;
 mod networks;
 mod numerics;
 mod patterns;
@@ -68,6 +69,7 @@ static TABLES: &[&[FunctionDef]] = &[
     json_records::FUNCTIONS,
     hashes::FUNCTIONS,
     networks::FUNCTIONS,
+    mac_addresses::FUNCTIONS,
     session::FUNCTIONS,
     server::FUNCTIONS,
 ];

@@ -70,6 +70,8 @@ fn image(value: &Value) -> Option<Image> {
         Value::Text(text) => Some(Image::Bytes(text.as_bytes().to_vec())),
         Value::Bytea(bytes) => Some(Image::Bytes(bytes.to_vec())),
         Value::Uuid(bytes) => Some(Image::Bytes(bytes.to_vec())),
+        Value::MacAddr(bytes) => Some(Image::Bytes(bytes.to_vec())),
+        Value::MacAddr8(bytes) => Some(Image::Bytes(bytes.to_vec())),
         Value::Numeric(number) => Some(Image::Bytes(numeric_image(number))),
         Value::Interval(interval) => {
             let mut bytes = interval.micros.to_le_bytes().to_vec();

@@ -42,6 +42,8 @@ fn samples(oid: Oid) -> &'static [&'static str] {
         TIMESTAMPTZ => &["-infinity", "1999-12-31 23:59:59+00", "2024-02-29 00:00:00.5+00", "infinity"],
         INTERVAL => &["-02:00:00", "00:00:00", "1 day", "1 mon", "1 year 2 mons 3 days 04:05:06"],
         UUID => &["00000000-0000-0000-0000-000000000001", "ffffffff-0000-4000-8000-00000000000a"],
+        MACADDR => &["00:00:00:00:00:00", "08:00:2b:01:02:03", "ff:ff:ff:ff:ff:fe"],
+        MACADDR8 => &["00:00:00:00:00:00:00:00", "08:00:2b:ff:fe:01:02:03", "ff:ff:ff:ff:ff:ff:ff:fe"],
         PG_LSN => &["0/0", "16/B374D848"],
         oid if crate::text_io::is_reg_type(oid) => &["1", "4294967295"],
         other => panic!("type {other} has no samples: write some, in its order"),
