@@ -186,6 +186,7 @@ pub(super) fn type_of(value: &Value) -> Oid {
         Value::TimestampTz(_) => oids::TIMESTAMPTZ,
         Value::Interval(_) => oids::INTERVAL,
         Value::Uuid(_) => oids::UUID,
+        Value::Money(_) => oids::MONEY,
         Value::MacAddr(_) => oids::MACADDR,
         Value::MacAddr8(_) => oids::MACADDR8,
         Value::Oid(_) => oids::OID,

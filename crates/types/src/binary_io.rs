@@ -257,7 +257,11 @@ pub fn binary_output(value: &Value, oid: Oid, catalog: &dyn CatalogLookup, out: 
     match value {
         Value::Null | Value::Void => {}
         Value::Int4(value) | Value::Date(value) => out.extend_from_slice(&value.to_be_bytes()),
-        Value::Int8(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
+        Value::Int8(value)
+        | Value::Money(value)
+        | Value::Time(value)
+        | Value::Timestamp(value)
+        | Value::TimestampTz(value) => {
             out.extend_from_slice(&value.to_be_bytes());
         }
         Value::Text(text) if matches!(oid, oids::INET | oids::CIDR) => network::write_binary(text, oid, out)?,

@@ -114,6 +114,7 @@ pub fn compare_values(left: &Value, right: &Value) -> Ordering {
         }
         (Value::Interval(left), Value::Interval(right)) => interval_span(left).cmp(&interval_span(right)),
         (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
+        (Value::Money(left), Value::Money(right)) => left.cmp(right),
         (Value::MacAddr(left), Value::MacAddr(right)) => left.cmp(right),
         (Value::MacAddr8(left), Value::MacAddr8(right)) => left.cmp(right),
         (Value::Oid(left), Value::Oid(right)) => left.cmp(right),
@@ -229,7 +230,9 @@ fn hash_plain<H: Hasher>(value: &Value, hasher: &mut H) {
         Value::Text(value) => value.as_str().hash(hasher),
         Value::Bytea(value) => value.hash(hasher),
         Value::Date(value) => value.hash(hasher),
-        Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => value.hash(hasher),
+        Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) | Value::Money(value) => {
+            value.hash(hasher)
+        }
         Value::TimeTz(value) => (value.micros, value.zone).hash(hasher),
         Value::Interval(value) => interval_span(value).hash(hasher),
         Value::Uuid(value) => value.hash(hasher),

@@ -12,7 +12,7 @@
 //! Text is compared by its bytes, as in the "C" collation. Values never hold what their type forbids: text is UTF-8
 //! without zeros, dates and timestamps are in range or infinite.
 //!
-//! Left out: bit strings, money, XML, geometric types, ranges and text search.
+//! Left out: bit strings, XML, geometric types, ranges and text search.
 
 // `from_*` speaks of SQL's FROM here, and shapes of types are shared by `Arc` though a session keeps them to itself.
 #![allow(clippy::wrong_self_convention, clippy::large_enum_variant, clippy::arc_with_non_send_sync)]
@@ -37,6 +37,7 @@ pub mod json_convert;
 pub mod json_text;
 pub mod keywords;
 pub mod mac_address;
+pub mod money;
 pub mod network;
 pub mod number_text;
 pub mod numeric;

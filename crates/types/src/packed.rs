@@ -195,6 +195,7 @@ mod tag {
     pub const RECORD: u8 = 25;
     pub const MACADDR: u8 = 26;
     pub const MACADDR8: u8 = 27;
+    pub const MONEY: u8 = 28;
 }
 
 fn write_tagged(value: &Value, out: &mut Packed) {
@@ -215,6 +216,7 @@ fn write_tagged(value: &Value, out: &mut Packed) {
         Value::Timestamp(value) => fixed(tag::TIMESTAMP, &value.to_le_bytes()),
         Value::TimestampTz(value) => fixed(tag::TIMESTAMPTZ, &value.to_le_bytes()),
         Value::Uuid(value) => fixed(tag::UUID, value),
+        Value::Money(value) => fixed(tag::MONEY, &value.to_le_bytes()),
         Value::MacAddr(value) => fixed(tag::MACADDR, value),
         Value::MacAddr8(value) => fixed(tag::MACADDR8, value),
         Value::Oid(value) => fixed(tag::OID, &value.to_le_bytes()),
@@ -414,6 +416,7 @@ impl<'a> Reader<'a> {
             tag::TIMESTAMPTZ => Value::TimestampTz(self.i64()?),
             tag::INTERVAL => Value::Interval(self.interval()?),
             tag::UUID => Value::Uuid(self.fixed()?),
+            tag::MONEY => Value::Money(self.i64()?),
             tag::MACADDR => Value::MacAddr(self.fixed()?),
             tag::MACADDR8 => Value::MacAddr8(self.fixed()?),
             tag::OID => Value::Oid(self.u32()?),
@@ -481,6 +484,7 @@ fn write_ordered_element(value: &Value, oid: Oid, out: &mut Vec<u8>) {
         Value::Int8(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
             key.push_i64(*value);
         }
+        Value::Money(value) => key.push_i64(*value),
         Value::Float4(value) => key.push_f32(*value),
         Value::Float8(value) => key.push_f64(*value),
         Value::Oid(value) => key.push_i64(i64::from(*value)),

@@ -22,6 +22,7 @@ pub fn physical_type(catalog: &dyn CatalogLookup, oid: Oid) -> PhysicalType {
         StorageKind::Int4 | StorageKind::Date => PhysicalType::I32,
         StorageKind::Int8
         | StorageKind::Time
+        | StorageKind::Money
         | StorageKind::Timestamp
         | StorageKind::TimestampTz
         | StorageKind::Oid
@@ -62,6 +63,7 @@ pub enum StorageKind {
     Tid,
     Char,
     Uuid,
+    Money,
     MacAddr,
     MacAddr8,
     Numeric,
@@ -113,6 +115,7 @@ impl StorageKind {
             (StorageKind::Float8, Datum::F64(value)) => Value::Float8(value),
             (StorageKind::Date, Datum::I32(value)) => Value::Date(value),
             (StorageKind::Time, Datum::I64(value)) => Value::Time(value),
+            (StorageKind::Money, Datum::I64(value)) => Value::Money(value),
             (StorageKind::Oid, Datum::I64(value)) => Value::Oid(value as u32),
             (StorageKind::Xid, Datum::I64(value)) => Value::Xid(value as u64),
             (StorageKind::PgLsn, Datum::I64(value)) => Value::PgLsn(value as u64),
@@ -147,6 +150,7 @@ impl StorageKind {
             | (StorageKind::Tid, Value::Tid(_))
             | (StorageKind::Char, Value::Char(_))
             | (StorageKind::Uuid, Value::Uuid(_))
+            | (StorageKind::Money, Value::Money(_))
             | (StorageKind::MacAddr, Value::MacAddr(_))
             | (StorageKind::MacAddr8, Value::MacAddr8(_))
             | (StorageKind::Numeric, Value::Numeric(_))
@@ -175,6 +179,7 @@ impl StorageKind {
             Value::Float4(value) => Datum::F32(*value),
             Value::Float8(value) => Datum::F64(*value),
             Value::Oid(value) => Datum::I64(i64::from(*value)),
+            Value::Money(value) => Datum::I64(*value),
             Value::Xid(value) | Value::PgLsn(value) => Datum::I64(*value as i64),
             Value::Tid(tid) => Datum::I64(i64::from(tid.block) << 16 | i64::from(tid.slot)),
             Value::Char(value) => Datum::I16(i16::from(*value)),

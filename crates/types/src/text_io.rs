@@ -11,7 +11,7 @@ use super::datetime::format as date_format;
 use super::number_text::{self, invalid_syntax, write_integer};
 use super::type_table::{SqlType, TypeDef, TypeKind, base_type, builtin_type, type_shape};
 use super::value::{EnumValue, Value};
-use super::{array_text, mac_address, oids, record_text, reg_types, string_types};
+use super::{array_text, mac_address, money, oids, record_text, reg_types, string_types};
 
 /// Reads `text` as a value of type `ty`, its modifier applied as in an assignment
 /// (`varchar(3)` raises 22001, `numeric(5,2)` rounds).
@@ -154,6 +154,7 @@ pub fn output(
         Value::TimestampTz(timestamp) => date_format::write_timestamptz(*timestamp, format, out),
         Value::Interval(interval) => date_format::write_interval(interval, format.interval_style, out),
         Value::Uuid(uuid) => number_text::write_uuid(uuid, out),
+        Value::Money(cents) => money::write(*cents, out),
         Value::MacAddr(address) => mac_address::write(address, out),
         Value::MacAddr8(address) => mac_address::write(address, out),
         Value::Oid(value) if oid == oids::OID => write_integer(*value, out),

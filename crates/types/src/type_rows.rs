@@ -16,6 +16,7 @@ use super::datetime::calendar::{DAY, check_date, check_timestamp, is_infinite, i
 use super::datetime::{self, interval, round_time, round_timestamp};
 use super::json::{self, Json, JsonbValue};
 use super::mac_address;
+use super::money;
 use super::network;
 use super::number_text;
 use super::numeric::Numeric;
@@ -391,6 +392,8 @@ pub(super) static ROWS: &[TypeDef] = &[
     pseudo(ANYNONARRAY, "anynonarray", 4, Align::Int, "anynonarray_in"),
     row(UUID, "uuid", 16, Category::User, Align::Char, 2951, "uuid_in").stored(StorageKind::Uuid)
         .reads(|_, text, _| number_text::parse_uuid(text), |_, reader, _| Ok(Value::Uuid(reader.fixed()?))),
+    row(MONEY, "money", 8, Category::Number, Align::Double, 791, "cash_in").stored(StorageKind::Money)
+        .reads(|_, text, _| Ok(Value::Money(money::parse(text)?)), |_, reader, _| Ok(Value::Money(reader.i64()?))),
     row(MACADDR, "macaddr", 6, Category::User, Align::Int, 1040, "macaddr_in").stored(StorageKind::MacAddr)
         .reads(|_, text, _| Ok(Value::MacAddr(mac_address::parse(text)?)), |_, reader, _| Ok(Value::MacAddr(reader.fixed()?))),
     row(MACADDR8, "macaddr8", 8, Category::User, Align::Int, 775, "macaddr8_in").by_reference().stored(StorageKind::MacAddr8)

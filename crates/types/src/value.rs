@@ -55,6 +55,8 @@ pub enum Value {
     Interval(Interval),
     /// `uuid`
     Uuid([u8; 16]),
+    /// `money`: hundredths
+    Money(i64),
     /// `macaddr`
     MacAddr([u8; 6]),
     /// `macaddr8`
@@ -121,6 +123,7 @@ impl PartialEq for Value {
             (Value::TimestampTz(left), Value::TimestampTz(right)) => left == right,
             (Value::Interval(left), Value::Interval(right)) => left == right,
             (Value::Uuid(left), Value::Uuid(right)) => left == right,
+            (Value::Money(left), Value::Money(right)) => left == right,
             (Value::MacAddr(left), Value::MacAddr(right)) => left == right,
             (Value::MacAddr8(left), Value::MacAddr8(right)) => left == right,
             (Value::Oid(left), Value::Oid(right)) => left == right,
@@ -158,6 +161,7 @@ impl Value {
             Value::TimestampTz(value) => Value::TimestampTz(*value),
             Value::Interval(value) => Value::Interval(*value),
             Value::Uuid(value) => Value::Uuid(*value),
+            Value::Money(value) => Value::Money(*value),
             Value::MacAddr(value) => Value::MacAddr(*value),
             Value::MacAddr8(value) => Value::MacAddr8(*value),
             Value::Oid(value) => Value::Oid(*value),

@@ -28,7 +28,7 @@ use json::{JsonList, JsonMembers};
 use lists::{ArrayList, ArrayStack, BitOperation, Bits, ByteList, StringList};
 use ordered::{Ordered, OrderedKind};
 use statistics::{Moment, Moments, NumericMoments, Regression, Relation};
-use sums::{IntervalSum, NumericSum, WideSum};
+use sums::{AmountSum, IntervalSum, NumericSum, WideSum};
 
 /// Aggregates that tell where a row would stand among the others: the executor computes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -273,6 +273,7 @@ static AGGREGATES: &[AggregateDef] = &[
     aggregate_def(2110, "sum", &[FLOAT4], FLOAT4, |_| AggregateState::SumReal(None)),
     aggregate_def(2111, "sum", &[FLOAT8], FLOAT8, |_| AggregateState::SumDouble(None)),
     aggregate_def(2113, "sum", &[INTERVAL], INTERVAL, |_| AggregateState::other(IntervalSum::new(false))),
+    aggregate_def(2112, "sum", &[MONEY], MONEY, |_| AggregateState::other(AmountSum::default())),
     aggregate_def(2102, "avg", &[INT2], NUMERIC, |_| AggregateState::other(WideSum::new(true))),
     aggregate_def(2101, "avg", &[INT4], NUMERIC, |_| AggregateState::other(WideSum::new(true))),
     aggregate_def(2100, "avg", &[INT8], NUMERIC, |_| AggregateState::other(WideSum::new(true))),
@@ -286,6 +287,7 @@ static AGGREGATES: &[AggregateDef] = &[
     aggregate_def(2118, "max", &[OID], OID, |types| AggregateState::extreme(types, Ordering::Greater)),
     aggregate_def(2119, "max", &[FLOAT4], FLOAT4, |types| AggregateState::extreme(types, Ordering::Greater)),
     aggregate_def(2120, "max", &[FLOAT8], FLOAT8, |types| AggregateState::extreme(types, Ordering::Greater)),
+    aggregate_def(2125, "max", &[MONEY], MONEY, |types| AggregateState::extreme(types, Ordering::Greater)),
     aggregate_def(2122, "max", &[DATE], DATE, |types| AggregateState::extreme(types, Ordering::Greater)),
     aggregate_def(2123, "max", &[TIME], TIME, |types| AggregateState::extreme(types, Ordering::Greater)),
     aggregate_def(2124, "max", &[TIMETZ], TIMETZ, |types| AggregateState::extreme(types, Ordering::Greater)),
@@ -307,6 +309,7 @@ static AGGREGATES: &[AggregateDef] = &[
     aggregate_def(2134, "min", &[OID], OID, |types| AggregateState::extreme(types, Ordering::Less)),
     aggregate_def(2135, "min", &[FLOAT4], FLOAT4, |types| AggregateState::extreme(types, Ordering::Less)),
     aggregate_def(2136, "min", &[FLOAT8], FLOAT8, |types| AggregateState::extreme(types, Ordering::Less)),
+    aggregate_def(2141, "min", &[MONEY], MONEY, |types| AggregateState::extreme(types, Ordering::Less)),
     aggregate_def(2138, "min", &[DATE], DATE, |types| AggregateState::extreme(types, Ordering::Less)),
     aggregate_def(2139, "min", &[TIME], TIME, |types| AggregateState::extreme(types, Ordering::Less)),
     aggregate_def(2140, "min", &[TIMETZ], TIMETZ, |types| AggregateState::extreme(types, Ordering::Less)),

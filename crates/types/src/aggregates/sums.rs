@@ -5,6 +5,7 @@ use base::Result;
 use super::Accumulator;
 use crate::context::EvalContext;
 use crate::datetime::arithmetic;
+use crate::functions::amounts;
 use crate::numeric::Numeric;
 use crate::value::{Interval, Value};
 
@@ -109,6 +110,25 @@ impl Accumulator for NumericSum {
         }
         let sum = self.sum.total()?;
         Ok(Value::Numeric(if self.average { sum.divide(&Numeric::from(self.count))? } else { sum }))
+    }
+}
+
+/// `sum` of `money`.
+#[derive(Debug, Default)]
+pub(super) struct AmountSum(Value);
+
+impl Accumulator for AmountSum {
+    fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        self.0 = match (&self.0, &arguments[0]) {
+            (Value::Money(sum), Value::Money(cents)) => amounts::sum(*sum, *cents)?,
+            (_, Value::Money(cents)) => Value::Money(*cents),
+            _ => return Ok(()),
+        };
+        Ok(())
+    }
+
+    fn finish(&self, _context: &mut dyn EvalContext) -> Result<Value> {
+        Ok(self.0.clone())
     }
 }
 

@@ -203,6 +203,10 @@ pub(super) static CASTS: &[CastDef] = &[
     binary(REGCOLLATION, INT4, Assignment),
     binary(REGCOLLATION, OID, Implicit),
     function(XID8, XID, 5071, Explicit),
+    function(MONEY, NUMERIC, 3823, Assignment),
+    function(NUMERIC, MONEY, 3824, Assignment),
+    function(INT4, MONEY, 3811, Assignment),
+    function(INT8, MONEY, 3812, Assignment),
     function(MACADDR, MACADDR8, 4123, Implicit),
     function(MACADDR8, MACADDR, 4124, Implicit),
 ];

@@ -143,7 +143,7 @@ fn column_size(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
         Value::Int4(_) | Value::Float4(_) | Value::Date(_) | Value::Oid(_) => 4,
         Value::Int8(_) | Value::Float8(_) | Value::Time(_) | Value::Timestamp(_) | Value::TimestampTz(_) => 8,
         Value::MacAddr(_) => 6,
-        Value::MacAddr8(_) => 8,
+        Value::MacAddr8(_) | Value::Money(_) => 8,
         Value::TimeTz(_) => 12,
         Value::Interval(_) | Value::Uuid(_) => 16,
         Value::Text(text) => header(text.len()) as i32,

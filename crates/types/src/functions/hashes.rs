@@ -6,8 +6,10 @@ use base::{Error, Oid, Result, sqlstate};
 
 use super::{FunctionDef, mismatch};
 use crate::compare::{interval_span, without_padding};
+use crate::context::BuiltinCatalog;
 use crate::network;
 use crate::oids::*;
+use crate::type_name::format_type_name;
 use crate::value::Value;
 
 /// Three words that are mixed.
@@ -128,8 +130,7 @@ fn hash(value: &Value, oid: Oid, seed: u64) -> Result<u64> {
             hashes.collect::<Result<Vec<u64>>>()?.into_iter().fold(0, combined)
         }
         _ => {
-            let name = crate::type_table::builtin_type(oid)
-                .map_or_else(|| "this type".to_owned(), |known| known.name.to_owned());
+            let name = format_type_name(&BuiltinCatalog, oid);
             let message = format!("could not identify a hash function for type {name}");
             return Err(Error::new(sqlstate::UNDEFINED_FUNCTION, message));
         }

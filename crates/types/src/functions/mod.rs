@@ -21,6 +21,7 @@ macro_rules! take {
     };
 }
 
+pub(crate) mod amounts;
 pub mod arrays;
 pub mod assign;
 mod bytes;
@@ -70,6 +71,7 @@ static TABLES: &[&[FunctionDef]] = &[
     hashes::FUNCTIONS,
     networks::FUNCTIONS,
     mac_addresses::FUNCTIONS,
+    amounts::FUNCTIONS,
     session::FUNCTIONS,
     server::FUNCTIONS,
 ];

@@ -63,6 +63,7 @@ fn image(value: &Value) -> Option<Image> {
         Value::Int2(value) => signed(i64::from(*value)),
         Value::Int4(value) | Value::Date(value) => signed(i64::from(*value)),
         Value::Int8(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => signed(*value),
+        Value::Money(value) => signed(*value),
         Value::Oid(value) => Some(Image::Number(u64::from(*value))),
         Value::Xid(value) | Value::PgLsn(value) => Some(Image::Number(*value)),
         Value::Float4(value) => signed(i64::from(value.to_bits() as i32)),

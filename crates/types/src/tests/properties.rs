@@ -86,6 +86,7 @@ fn pairs() -> impl Strategy<Value = (base::Oid, Value, Value)> {
             Value::TimeTz(TimeTz { micros, zone })
         }),
         both(oids::UUID, any::<[u8; 16]>(), Value::Uuid),
+        both(oids::MONEY, any::<i64>(), Value::Money),
         both(oids::MACADDR, any::<[u8; 6]>(), Value::MacAddr),
         both(oids::MACADDR8, any::<[u8; 8]>(), Value::MacAddr8),
         both(oids::PG_LSN, 0_u64..1 << 62, Value::PgLsn),
