@@ -187,6 +187,7 @@ pub(super) fn type_of(value: &Value) -> Oid {
         Value::Interval(_) => oids::INTERVAL,
         Value::Uuid(_) => oids::UUID,
         Value::Money(_) => oids::MONEY,
+        Value::Bits(_) => oids::VARBIT,
         Value::MacAddr(_) => oids::MACADDR,
         Value::MacAddr8(_) => oids::MACADDR8,
         Value::Oid(_) => oids::OID,

@@ -57,6 +57,7 @@ pub fn is_large(value: &Value) -> bool {
     match value {
         Value::Text(text) => text.len() > LARGE_BYTES,
         Value::Bytea(bytes) => bytes.len() > LARGE_BYTES,
+        Value::Bits(bits) => bits.bytes().len() > LARGE_BYTES,
         Value::Numeric(number) => number.heap_bytes() > LARGE_NUMBER_BYTES,
         Value::Jsonb(_) | Value::Record(_) => room_left(value, LARGE_ELEMENTS).is_none(),
         Value::Array(array) => is_large_array(&array.values),
@@ -66,8 +67,8 @@ pub fn is_large(value: &Value) -> bool {
 
 fn is_large_array(values: &[Value]) -> bool {
     let has_parts = |value: &Value| {
-        use Value::{Array, Bytea, Jsonb, Null, Numeric, Record, Text};
-        matches!(value, Null | Text(_) | Bytea(_) | Numeric(_) | Jsonb(_) | Array(_) | Record(_))
+        use Value::{Array, Bits, Bytea, Jsonb, Null, Numeric, Record, Text};
+        matches!(value, Null | Text(_) | Bytea(_) | Bits(_) | Numeric(_) | Jsonb(_) | Array(_) | Record(_))
     };
     values.len() > LARGE_ELEMENTS
         || values.first().is_some_and(has_parts) && values.iter().try_fold(LARGE_ELEMENTS, within).is_none()
@@ -84,6 +85,7 @@ fn room_left(value: &Value, room: usize) -> Option<usize> {
     match value {
         Value::Text(text) => room.checked_sub(text.len() / BYTES_OF_A_PART),
         Value::Bytea(bytes) => room.checked_sub(bytes.len() / BYTES_OF_A_PART),
+        Value::Bits(bits) => room.checked_sub(bits.bytes().len() / BYTES_OF_A_PART),
         Value::Numeric(number) => room.checked_sub(number.heap_bytes() / BYTES_OF_A_PART),
         Value::Jsonb(json) => json.0.room_left(room),
         Value::Array(array) => array.values.iter().try_fold(room, within),

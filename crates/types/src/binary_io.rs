@@ -283,6 +283,10 @@ pub fn binary_output(value: &Value, oid: Oid, catalog: &dyn CatalogLookup, out: 
             out.extend_from_slice(&interval.months.to_be_bytes());
         }
         Value::Uuid(uuid) => out.extend_from_slice(uuid),
+        Value::Bits(bits) => {
+            out.extend_from_slice(&(bits.length() as i32).to_be_bytes());
+            out.extend_from_slice(bits.bytes());
+        }
         Value::MacAddr(address) => out.extend_from_slice(address),
         Value::MacAddr8(address) => out.extend_from_slice(address),
         Value::Oid(value) => out.extend_from_slice(&value.to_be_bytes()),

@@ -12,7 +12,7 @@
 //! Text is compared by its bytes, as in the "C" collation. Values never hold what their type forbids: text is UTF-8
 //! without zeros, dates and timestamps are in range or infinite.
 //!
-//! Left out: bit strings, XML, geometric types, ranges and text search.
+//! Left out: XML, geometric types, ranges and text search.
 
 // `from_*` speaks of SQL's FROM here, and shapes of types are shared by `Arc` though a session keeps them to itself.
 #![allow(clippy::wrong_self_convention, clippy::large_enum_variant, clippy::arc_with_non_send_sync)]
@@ -24,6 +24,7 @@ mod apart;
 mod array_structure;
 pub mod array_text;
 pub mod binary_io;
+pub mod bit_strings;
 pub mod cast;
 pub mod collation;
 pub mod compare;

@@ -8,6 +8,7 @@ use base::{Error, Oid, Result, Tid};
 use schema::key::KeyBuffer;
 use smallvec::SmallVec;
 
+use super::bit_strings::BitString;
 use super::compare::{interval_span, without_padding};
 use super::datetime::calendar::SECOND;
 use super::json::{Json, JsonbValue};
@@ -35,6 +36,7 @@ pub(super) fn read(kind: StorageKind, bytes: &[u8]) -> Result<Value> {
     Ok(match kind {
         StorageKind::Bytea => Value::Bytea(bytes.into()),
         StorageKind::Uuid => Value::Uuid(bytes.try_into().map_err(|_| damaged())?),
+        StorageKind::Bits => Value::Bits(Arc::new(reader.bits()?)),
         StorageKind::MacAddr => Value::MacAddr(bytes.try_into().map_err(|_| damaged())?),
         StorageKind::MacAddr8 => Value::MacAddr8(bytes.try_into().map_err(|_| damaged())?),
         StorageKind::Interval => Value::Interval(reader.interval()?),
@@ -71,6 +73,7 @@ pub(super) fn write(value: &Value, out: &mut Packed) {
         Value::Jsonb(json) => write_json(&json.0, out),
         Value::Array(array) => write_array(array, out),
         Value::Record(record) => write_record(record, out),
+        Value::Bits(bits) => write_bits(bits, out),
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
         Value::Uuid(uuid) => out.extend_from_slice(uuid),
         _ => {}
@@ -92,6 +95,12 @@ fn write_interval(interval: &Interval, out: &mut Packed) {
 fn write_timetz(time: TimeTz, out: &mut Packed) {
     out.extend_from_slice(&time.micros.to_le_bytes());
     out.extend_from_slice(&time.zone.to_le_bytes());
+}
+
+/// The length in bits, and as many bytes as they take.
+fn write_bits(bits: &BitString, out: &mut Packed) {
+    out.extend_from_slice(&(bits.length() as u32).to_le_bytes());
+    out.extend_from_slice(bits.bytes());
 }
 
 fn write_bytes(bytes: &[u8], out: &mut Packed) {
@@ -196,6 +205,7 @@ mod tag {
     pub const MACADDR: u8 = 26;
     pub const MACADDR8: u8 = 27;
     pub const MONEY: u8 = 28;
+    pub const BITS: u8 = 29;
 }
 
 fn write_tagged(value: &Value, out: &mut Packed) {
@@ -241,6 +251,10 @@ fn write_tagged(value: &Value, out: &mut Packed) {
         Value::Bytea(value) => {
             out.push(tag::BYTEA);
             write_bytes(value, out);
+        }
+        Value::Bits(value) => {
+            out.push(tag::BITS);
+            write_bits(value, out);
         }
         Value::TimeTz(value) => {
             out.push(tag::TIMETZ);
@@ -319,6 +333,11 @@ impl<'a> Reader<'a> {
 
     fn interval(&mut self) -> Result<Interval> {
         Ok(Interval { months: self.i32()?, days: self.i32()?, micros: self.i64()? })
+    }
+
+    fn bits(&mut self) -> Result<BitString> {
+        let length = self.u32()? as usize;
+        BitString::from_bytes(length, self.take(length.div_ceil(8))?).ok_or_else(damaged)
     }
 
     fn timetz(&mut self) -> Result<TimeTz> {
@@ -417,6 +436,7 @@ impl<'a> Reader<'a> {
             tag::INTERVAL => Value::Interval(self.interval()?),
             tag::UUID => Value::Uuid(self.fixed()?),
             tag::MONEY => Value::Money(self.i64()?),
+            tag::BITS => Value::Bits(Arc::new(self.bits()?)),
             tag::MACADDR => Value::MacAddr(self.fixed()?),
             tag::MACADDR8 => Value::MacAddr8(self.fixed()?),
             tag::OID => Value::Oid(self.u32()?),
@@ -446,6 +466,12 @@ pub(super) fn write_ordered(value: &Value, out: &mut Vec<u8>) {
             let moment = time.micros + i64::from(time.zone) * SECOND;
             out.extend_from_slice(&(moment as u64 ^ (1 << 63)).to_be_bytes());
             out.extend_from_slice(&(time.zone as u32 ^ (1 << 31)).to_be_bytes());
+        }
+        Value::Bits(bits) => {
+            let mut key = KeyBuffer::new();
+            key.push_bytes(bits.bytes());
+            out.extend_from_slice(key.as_slice());
+            out.extend_from_slice(&(bits.length() as u32).to_be_bytes());
         }
         Value::Jsonb(json) => {
             out.push(u8::from(!json.is_empty_array()));

@@ -64,6 +64,7 @@ pub enum StorageKind {
     Char,
     Uuid,
     Money,
+    Bits,
     MacAddr,
     MacAddr8,
     Numeric,
@@ -151,6 +152,7 @@ impl StorageKind {
             | (StorageKind::Char, Value::Char(_))
             | (StorageKind::Uuid, Value::Uuid(_))
             | (StorageKind::Money, Value::Money(_))
+            | (StorageKind::Bits, Value::Bits(_))
             | (StorageKind::MacAddr, Value::MacAddr(_))
             | (StorageKind::MacAddr8, Value::MacAddr8(_))
             | (StorageKind::Numeric, Value::Numeric(_))
@@ -192,6 +194,7 @@ impl StorageKind {
             | Value::Interval(_)
             | Value::TimeTz(_)
             | Value::Jsonb(_)
+            | Value::Bits(_)
             | Value::Array(_)
             | Value::Record(_) => {
                 let mut bytes = SmallVec::new();
@@ -211,6 +214,7 @@ impl StorageKind {
                 | StorageKind::Interval
                 | StorageKind::TimeTz
                 | StorageKind::Jsonb
+                | StorageKind::Bits
                 | StorageKind::Array(_)
                 | StorageKind::Record(_)
         )
@@ -255,6 +259,7 @@ impl StorageKind {
             | Value::Interval(_)
             | Value::TimeTz(_)
             | Value::Jsonb(_)
+            | Value::Bits(_)
             | Value::Array(_)
             | Value::Record(_) => {
                 let mut ordered = Vec::new();

@@ -123,6 +123,7 @@ pub fn output_lets_others_run(value: &Value) -> bool {
     match value {
         Value::Array(_) | Value::Record(_) | Value::Jsonb(_) => true,
         Value::Bytea(bytes) => bytes.len() > PIECE_BYTES,
+        Value::Bits(bits) => bits.length() > PIECE_BYTES,
         _ => false,
     }
 }
@@ -155,6 +156,7 @@ pub fn output(
         Value::Interval(interval) => date_format::write_interval(interval, format.interval_style, out),
         Value::Uuid(uuid) => number_text::write_uuid(uuid, out),
         Value::Money(cents) => money::write(*cents, out),
+        Value::Bits(bits) => bits.write(out)?,
         Value::MacAddr(address) => mac_address::write(address, out),
         Value::MacAddr8(address) => mac_address::write(address, out),
         Value::Oid(value) if oid == oids::OID => write_integer(*value, out),

@@ -351,9 +351,10 @@ impl NameParser<'_> {
                 if !self.word_is("character") && !self.word_is("char") {
                     return None;
                 }
-                return self.character(modifiers);
+                return self.string(modifiers, "varchar", "bpchar");
             }
-            "character" | "char" | "nchar" => return self.character(modifiers),
+            "character" | "char" | "nchar" => return self.string(modifiers, "varchar", "bpchar"),
+            "bit" => return self.string(modifiers, "varbit", "bit"),
             "time" | "timestamp" => {
                 let before = self.modifiers()?;
                 let with_zone = self.word_is("with");
@@ -372,14 +373,15 @@ impl NameParser<'_> {
         Some(plain.to_owned())
     }
 
-    fn character(&mut self, modifiers: &mut Option<Vec<i32>>) -> Option<String> {
+    /// A string of a length that is given, or is one; or of any length up to it.
+    fn string(&mut self, modifiers: &mut Option<Vec<i32>>, varying_name: &str, fixed_name: &str) -> Option<String> {
         let varying = self.word_is("varying");
         let mut given = self.modifiers()?;
         if given.is_empty() && !varying {
             given.push(1);
         }
         *modifiers = Some(given);
-        Some(if varying { "varchar" } else { "bpchar" }.to_owned())
+        Some(if varying { varying_name } else { fixed_name }.to_owned())
     }
 
     fn interval_modifiers(&mut self) -> Option<Vec<i32>> {

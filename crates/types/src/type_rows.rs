@@ -10,6 +10,7 @@ use base::{Error, Oid, Result, Tid, sqlstate};
 
 use super::array_text;
 use super::binary_io::{Reader, read_array};
+use super::bit_strings::BitString;
 use super::compare::{compare_int4, compare_int8, compare_networks, compare_padded, compare_text, compare_values};
 use super::context::EvalContext;
 use super::datetime::calendar::{DAY, check_date, check_timestamp, is_infinite, is_infinite_date};
@@ -244,6 +245,16 @@ fn receive_network(_: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType
     Ok(Value::text(network::read_binary(reader.rest(), ty.oid)?))
 }
 
+fn receive_bit(_: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType) -> Result<Value> {
+    let length = BitString::received_fixed(reader.i32()?, ty.typmod)?;
+    Ok(Value::Bits(Arc::new(BitString::new(length, reader.take(length.div_ceil(8))?.to_vec()))))
+}
+
+fn receive_varbit(_: &mut dyn EvalContext, reader: &mut Reader<'_>, ty: SqlType) -> Result<Value> {
+    let length = BitString::received_varying(reader.i32()?, ty.typmod)?;
+    Ok(Value::Bits(Arc::new(BitString::new(length, reader.take(length.div_ceil(8))?.to_vec()))))
+}
+
 /// An address of six octets stands for one of eight.
 fn receive_macaddr8(_: &mut dyn EvalContext, reader: &mut Reader<'_>, _: SqlType) -> Result<Value> {
     let address = if reader.length() == 6 { mac_address::widened(reader.fixed()?) } else { reader.fixed()? };
@@ -394,6 +405,10 @@ pub(super) static ROWS: &[TypeDef] = &[
         .reads(|_, text, _| number_text::parse_uuid(text), |_, reader, _| Ok(Value::Uuid(reader.fixed()?))),
     row(MONEY, "money", 8, Category::Number, Align::Double, 791, "cash_in").stored(StorageKind::Money)
         .reads(|_, text, _| Ok(Value::Money(money::parse(text)?)), |_, reader, _| Ok(Value::Money(reader.i64()?))),
+    row(BIT, "bit", -1, Category::BitString, Align::Int, 1561, "bit_in").typmod(&typmods::BIT).bare_name_means_one().stored(StorageKind::Bits)
+        .reads(|_, text, ty| Ok(Value::Bits(Arc::new(BitString::parse_fixed(text, ty.typmod)?))), receive_bit),
+    row(VARBIT, "varbit", -1, Category::BitString, Align::Int, 1563, "varbit_in").typmod(&typmods::VARBIT).preferred().stored(StorageKind::Bits)
+        .reads(|_, text, ty| Ok(Value::Bits(Arc::new(BitString::parse_varying(text, ty.typmod)?))), receive_varbit),
     row(MACADDR, "macaddr", 6, Category::User, Align::Int, 1040, "macaddr_in").stored(StorageKind::MacAddr)
         .reads(|_, text, _| Ok(Value::MacAddr(mac_address::parse(text)?)), |_, reader, _| Ok(Value::MacAddr(reader.fixed()?))),
     row(MACADDR8, "macaddr8", 8, Category::User, Align::Int, 775, "macaddr8_in").by_reference().stored(StorageKind::MacAddr8)

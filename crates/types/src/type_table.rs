@@ -63,6 +63,8 @@ impl From<Oid> for SqlType {
 pub enum Category {
     /// Arrays
     Array,
+    /// Strings of bits
+    BitString,
     /// Booleans
     Boolean,
     /// Composite types
@@ -96,6 +98,7 @@ impl Category {
     pub fn letter(self) -> char {
         match self {
             Category::Array => 'A',
+            Category::BitString => 'V',
             Category::Boolean => 'B',
             Category::Composite => 'C',
             Category::DateTime => 'D',

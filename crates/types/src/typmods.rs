@@ -3,14 +3,15 @@
 //! A type that takes a modifier has a [`Typmod`] in its row of the type table: how the numbers behind its name become one, how the name is
 //! written with it, and how a value is fitted to it.
 
-use base::{Error, Result, sqlstate};
+use std::sync::Arc;
+
+use base::{Error, Oid, Result, sqlstate};
 
 use super::datetime::interval::{self, FULL_PRECISION, range, typmod_precision, typmod_range};
 use super::datetime::{round_time, round_timestamp};
 use super::string_types::{self, typmod_length};
 use super::value::Value;
 use super::{numeric, oids};
-use base::Oid;
 
 /// What is done with the modifier of a type.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,36 @@ pub static BPCHAR: Typmod = Typmod {
     fit: |value, typmod, explicit| match value {
         Value::Text(text) if explicit => Ok(Value::Text(string_types::cast_char(text, typmod)?)),
         Value::Text(text) => Ok(Value::Text(string_types::assign_char(text, typmod)?)),
+        other => Ok(other),
+    },
+};
+
+/// The most bits that may be asked for: as many as fit a row.
+const BITS_MAX: i32 = LENGTH_MAX * 8;
+
+/// The number itself is the modifier; none is below 1.
+fn bit_length(typmod: i32) -> Option<usize> {
+    usize::try_from(typmod).ok().filter(|length| *length > 0)
+}
+
+/// `bit(n)`
+pub static BIT: Typmod = Typmod {
+    encode: |modifiers| length(modifiers, "bit", BITS_MAX),
+    format: |typmod| with_length("bit", bit_length(typmod)),
+    fit: |value, typmod, explicit| match value {
+        Value::Bits(bits) if bit_length(typmod) == Some(bits.length()) => Ok(Value::Bits(bits)),
+        Value::Bits(bits) => Ok(Value::Bits(Arc::new(bits.fit_fixed(typmod, explicit)?))),
+        other => Ok(other),
+    },
+};
+
+/// `bit varying(n)`
+pub static VARBIT: Typmod = Typmod {
+    encode: |modifiers| length(modifiers, "varbit", BITS_MAX),
+    format: |typmod| with_length("bit varying", bit_length(typmod)),
+    fit: |value, typmod, explicit| match value {
+        Value::Bits(bits) if bit_length(typmod).is_none_or(|length| length >= bits.length()) => Ok(Value::Bits(bits)),
+        Value::Bits(bits) => Ok(Value::Bits(Arc::new(bits.fit_varying(typmod, explicit)?))),
         other => Ok(other),
     },
 };

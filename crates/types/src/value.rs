@@ -7,6 +7,7 @@ use base::{Oid, Result, Tid};
 use schema::catalog::TableDef;
 use smallvec::SmallVec;
 
+use super::bit_strings::BitString;
 use super::json::JsonbValue;
 use super::numeric::Numeric;
 pub use smol_str::SmolStr;
@@ -57,6 +58,8 @@ pub enum Value {
     Uuid([u8; 16]),
     /// `money`: hundredths
     Money(i64),
+    /// `bit(n)` and `bit varying(n)`
+    Bits(Arc<BitString>),
     /// `macaddr`
     MacAddr([u8; 6]),
     /// `macaddr8`
@@ -124,6 +127,7 @@ impl PartialEq for Value {
             (Value::Interval(left), Value::Interval(right)) => left == right,
             (Value::Uuid(left), Value::Uuid(right)) => left == right,
             (Value::Money(left), Value::Money(right)) => left == right,
+            (Value::Bits(left), Value::Bits(right)) => left == right,
             (Value::MacAddr(left), Value::MacAddr(right)) => left == right,
             (Value::MacAddr8(left), Value::MacAddr8(right)) => left == right,
             (Value::Oid(left), Value::Oid(right)) => left == right,
@@ -162,6 +166,7 @@ impl Value {
             Value::Interval(value) => Value::Interval(*value),
             Value::Uuid(value) => Value::Uuid(*value),
             Value::Money(value) => Value::Money(*value),
+            Value::Bits(value) => Value::Bits(value.clone()),
             Value::MacAddr(value) => Value::MacAddr(*value),
             Value::MacAddr8(value) => Value::MacAddr8(*value),
             Value::Oid(value) => Value::Oid(*value),
@@ -278,6 +283,7 @@ impl Value {
         match self {
             Value::Text(text) if text.is_heap_allocated() => text.len() + 16,
             Value::Bytea(bytes) => bytes.len() + 16,
+            Value::Bits(bits) => bits.bytes().len() + 48,
             Value::Numeric(numeric) => numeric.heap_bytes(),
             Value::Jsonb(json) => json.heap_bytes() + 16,
             Value::Array(array) => array.values.iter().map(|value| 24 + value.heap_bytes()).sum::<usize>() + 64,

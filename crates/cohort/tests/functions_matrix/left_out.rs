@@ -193,6 +193,7 @@ const CASTS: &[(&str, &str)] = &[
 /// Functions whose result is only known by its sign: PostgreSQL gives the difference that the C library's `memcmp` found.
 const SIGNS: &[&str] = &[
     "bpcharcmp",
+    "bitcmp",
     "btcharcmp",
     "btint2cmp",
     "btnamecmp",
@@ -202,6 +203,7 @@ const SIGNS: &[&str] = &[
     "macaddr8_cmp",
     "network_cmp",
     "uuid_cmp",
+    "varbitcmp",
     "btnametextcmp",
     "bttextnamecmp",
     "bttext_pattern_cmp",

@@ -138,7 +138,11 @@ impl Binder<'_, '_> {
             Literal::Integer(value) => Expr::constant(Value::Int4(*value), SqlType::INT4),
             Literal::Number(text) => return self.number(text, location),
             Literal::String(text) => Expr::constant(Value::Text(SmolStr::new(text)), unknown_at(location)),
-            Literal::BitString(_) => return Err(self.unsupported("bit strings are not supported", location)),
+            Literal::BitString(text) => {
+                let ty = SqlType::new(types::oids::BIT);
+                let value = types::input(self.context.eval, text, ty).map_err(|error| self.at(error, location))?;
+                Expr::constant(value, ty)
+            }
         })
     }
 

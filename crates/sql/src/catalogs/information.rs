@@ -87,6 +87,7 @@ pub(super) fn measures(sql_type: SqlType) -> Measures {
             Measures { characters: Some(typmod - 4), octets: Some((typmod - 4).saturating_mul(4)), ..none }
         }
         oids::VARCHAR | oids::BPCHAR => Measures { octets: Some(TEXT_MAX_OCTETS), ..none },
+        oids::BIT | oids::VARBIT => Measures { characters: (typmod > 0).then_some(typmod), ..none },
         oids::INT2 => Measures { precision: Some(16), radix: Some(2), scale: Some(0), ..none },
         oids::INT4 => Measures { precision: Some(32), radix: Some(2), scale: Some(0), ..none },
         oids::INT8 => Measures { precision: Some(64), radix: Some(2), scale: Some(0), ..none },

@@ -202,6 +202,15 @@ impl Bits {
 
 impl Accumulator for Bits {
     fn update(&mut self, _context: &mut dyn EvalContext, arguments: &[Value]) -> Result<()> {
+        if let (Value::Bits(old), Value::Bits(new)) = (&self.state, &arguments[0]) {
+            let combined = match self.operation {
+                BitOperation::And => old.combined(new, "AND", |left, right| left & right),
+                BitOperation::Or => old.combined(new, "OR", |left, right| left | right),
+                BitOperation::Xor => old.combined(new, "XOR", |left, right| left ^ right),
+            };
+            self.state = Value::Bits(Arc::new(combined?));
+            return Ok(());
+        }
         let (Some(old), Some(new)) = (self.state.as_i64(), arguments[0].as_i64()) else {
             if self.state.is_null() {
                 self.state = arguments[0].clone();

@@ -104,6 +104,11 @@ impl Cast {
         matches!(self.steps.as_slice(), [.., Step::Function(..) | Step::Length])
     }
 
+    /// Whether a function makes the conversion that is told the target's modifier.
+    fn takes_modifier(&self) -> bool {
+        matches!(self.steps.as_slice(), [Step::Function(def, _), ..] if def.arguments.len() > 1)
+    }
+
     /// The conversion that leaves values as they are.
     pub fn identity(ty: SqlType) -> Cast {
         Cast { source: ty, target: ty, context: CastContext::Implicit, steps: Vec::new() }
@@ -132,6 +137,13 @@ impl Cast {
             && let Some(Step::Input(ty)) = steps.last_mut()
         {
             ty.typmod = target_base.typmod;
+        }
+        if target_base.typmod >= 0
+            && let [Step::Elements(elements)] = steps.as_mut_slice()
+            && elements.takes_modifier()
+        {
+            let element = SqlType::with_typmod(elements.target.oid, target_base.typmod);
+            *elements = Arc::new(Cast::find(catalog, elements.source, element, context)?);
         }
         if needs_length {
             steps.push(Step::Length);
@@ -218,6 +230,11 @@ impl Cast {
     fn apply_step(&self, step: &Step, context: &mut dyn EvalContext, value: Value) -> Result<Value> {
         Ok(match step {
             Step::Function(def, target) => match def.implementation {
+                // The conversion of numbers into bits asks how many are wanted.
+                Implementation::Plain(function) if def.arguments.len() > 1 => {
+                    let typmod = base_type(context.catalog(), self.target).typmod;
+                    function(context, &[value, Value::Int4(typmod)])?
+                }
                 // A function that gives an int4 serves for what has the same bits, too.
                 Implementation::Plain(function) => {
                     reinterpret(function(context, std::slice::from_ref(&value))?, *target)

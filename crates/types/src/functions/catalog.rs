@@ -148,6 +148,7 @@ fn column_size(_: &mut dyn EvalContext, a: &[Value]) -> Result<Value> {
         Value::Interval(_) | Value::Uuid(_) => 16,
         Value::Text(text) => header(text.len()) as i32,
         Value::Bytea(bytes) => header(bytes.len()) as i32,
+        Value::Bits(bits) => header(bits.bytes().len() + 4) as i32,
         other => header(other.heap_bytes().max(8)) as i32,
     }))
 }

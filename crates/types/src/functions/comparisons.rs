@@ -301,6 +301,8 @@ comparisons! {
     Same ANYARRAY ANYARRAY [1070 1071 1072 1074 1073 1075] ["array_eq" "array_ne" "array_lt" "array_le" "array_gt" "array_ge"] [744 390 391 393 392 396];
     Same UUID UUID [2972 2973 2974 2976 2975 2977] ["uuid_eq" "uuid_ne" "uuid_lt" "uuid_le" "uuid_gt" "uuid_ge"] [2956 2959 2954 2955 2958 2957];
     Same MONEY MONEY [900 901 902 904 903 905] ["cash_eq" "cash_ne" "cash_lt" "cash_le" "cash_gt" "cash_ge"] [888 889 890 891 892 893];
+    Same BIT BIT [1784 1785 1786 1788 1787 1789] ["biteq" "bitne" "bitlt" "bitle" "bitgt" "bitge"] [1581 1582 1595 1594 1593 1592];
+    Same VARBIT VARBIT [1804 1805 1806 1808 1807 1809] ["varbiteq" "varbitne" "varbitlt" "varbitle" "varbitgt" "varbitge"] [1666 1667 1671 1670 1669 1668];
     Same MACADDR MACADDR [1220 1221 1222 1223 1224 1225] ["macaddr_eq" "macaddr_ne" "macaddr_lt" "macaddr_le" "macaddr_gt" "macaddr_ge"] [830 835 831 832 833 834];
     Same MACADDR8 MACADDR8 [3362 3363 3364 3365 3366 3367] ["macaddr8_eq" "macaddr8_ne" "macaddr8_lt" "macaddr8_le" "macaddr8_gt" "macaddr8_ge"] [4113 4118 4114 4115 4116 4117];
     Networks INET INET [1201 1202 1203 1204 1205 1206] ["network_eq" "network_ne" "network_lt" "network_le" "network_gt" "network_ge"] [920 925 921 922 923 924];

@@ -24,6 +24,7 @@ macro_rules! take {
 pub(crate) mod amounts;
 pub mod arrays;
 pub mod assign;
+mod bits;
 mod bytes;
 mod catalog;
 mod comparisons;
@@ -72,6 +73,7 @@ static TABLES: &[&[FunctionDef]] = &[
     networks::FUNCTIONS,
     mac_addresses::FUNCTIONS,
     amounts::FUNCTIONS,
+    bits::FUNCTIONS,
     session::FUNCTIONS,
     server::FUNCTIONS,
 ];

@@ -71,6 +71,10 @@ fn image(value: &Value) -> Option<Image> {
         Value::Text(text) => Some(Image::Bytes(text.as_bytes().to_vec())),
         Value::Bytea(bytes) => Some(Image::Bytes(bytes.to_vec())),
         Value::Uuid(bytes) => Some(Image::Bytes(bytes.to_vec())),
+        Value::Bits(bits) => {
+            // The length in bits comes before them in memory.
+            Some(Image::Bytes([&(bits.length() as i32).to_le_bytes()[..], bits.bytes()].concat()))
+        }
         Value::MacAddr(bytes) => Some(Image::Bytes(bytes.to_vec())),
         Value::MacAddr8(bytes) => Some(Image::Bytes(bytes.to_vec())),
         Value::Numeric(number) => Some(Image::Bytes(numeric_image(number))),

@@ -87,6 +87,9 @@ fn pairs() -> impl Strategy<Value = (base::Oid, Value, Value)> {
         }),
         both(oids::UUID, any::<[u8; 16]>(), Value::Uuid),
         both(oids::MONEY, any::<i64>(), Value::Money),
+        both(oids::VARBIT, (0_usize..40, prop::collection::vec(0_u8..4, 5)), |(length, bytes)| {
+            Value::Bits(Arc::new(bit_strings::BitString::new(length, bytes)))
+        }),
         both(oids::MACADDR, any::<[u8; 6]>(), Value::MacAddr),
         both(oids::MACADDR8, any::<[u8; 8]>(), Value::MacAddr8),
         both(oids::PG_LSN, 0_u64..1 << 62, Value::PgLsn),

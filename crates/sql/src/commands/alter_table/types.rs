@@ -278,6 +278,7 @@ fn keeps_bytes(was: SqlType, is: SqlType) -> bool {
             }
             _ => false,
         },
+        oids::VARBIT => was.typmod >= 0 && is.typmod >= was.typmod,
         oids::TIME | oids::TIMETZ | oids::TIMESTAMP | oids::TIMESTAMPTZ => was.typmod >= 0 && is.typmod >= was.typmod,
         _ => false,
     }

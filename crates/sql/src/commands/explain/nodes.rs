@@ -846,13 +846,13 @@ fn average_width(sql_type: SqlType) -> u64 {
     }
     let most = match sql_type.oid {
         oids::VARCHAR | oids::BPCHAR if sql_type.typmod >= 4 => i64::from(sql_type.typmod - 4) * 4 + 4,
+        oids::BIT | oids::VARBIT if sql_type.typmod > 0 => i64::from(sql_type.typmod + 7) / 8 + 8,
         _ => return 32,
     };
-    let most = most.unsigned_abs();
-    match most {
-        0..=32 => most,
-        33..=999 if sql_type.oid == oids::BPCHAR => most,
-        33..=999 => 32 + (most - 32) / 2,
+    match most.unsigned_abs() {
+        most @ 0..=32 => most,
+        most @ 33..=999 if sql_type.oid == oids::BPCHAR => most,
+        most @ 33..=999 => 32 + (most - 32) / 2,
         _ => 32 + (1000 - 32) / 2,
     }
 }
