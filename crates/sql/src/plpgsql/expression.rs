@@ -663,7 +663,7 @@ pub(super) fn require_rows(planned: &Planned) -> Result<()> {
 /// The words for a statement in messages about the rows that it doesn't give.
 pub(super) fn query_name(planned: &Planned) -> String {
     match (&planned.statement.kind, planned.statement.command) {
-        (StatementKind::Utility(utility), _) => crate::commands::facts(utility).tag,
+        (StatementKind::Utility(utility), _) => crate::commands::facts(utility).tag.into_owned(),
         (_, Command::Insert) => "INSERT".into(),
         (_, Command::Update) => "UPDATE".into(),
         (_, Command::Delete) => "DELETE".into(),
