@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::settings::words::ReplicationRole;
+use base::settings::words::{ReplicationRole, SynchronousCommit};
 use base::settings::{Id, SessionSettings, Value as Setting};
 use base::{Error, Result, sqlstate};
 use engine::{DelayPolicy, DelaySetting};
@@ -47,7 +47,8 @@ impl ExecutionSettings {
             search_path_text: Arc::clone(settings.get(Id::SearchPath).as_text()),
             plan_path: Arc::clone(settings.get(Id::SearchPath).as_text()),
             planner_choices: planner_choices(settings),
-            synchronous_commit: settings.get(Id::SynchronousCommit) != Setting::Word(1),
+            synchronous_commit: settings.get(Id::SynchronousCommit).word::<SynchronousCommit>()
+                != SynchronousCommit::Off,
             commit_delay: DelayPolicy { delay, siblings },
             lock_timeout: timeout(settings, Id::LockTimeout),
             deadlock_timeout: timeout(settings, Id::DeadlockTimeout).unwrap_or(Duration::from_secs(1)),

@@ -156,14 +156,6 @@ impl Value {
             other => panic!("{other:?} is not text"),
         }
     }
-
-    /// The index of the word; `None` for a number.
-    pub fn as_word(&self) -> Option<usize> {
-        match self {
-            Value::Word(index) => Some(*index),
-            _ => None,
-        }
-    }
 }
 
 /// Finds a setting by its name, in any case.

@@ -119,7 +119,7 @@ settings! {
     AutoExplainLogAnalyze "auto_explain.log_analyze" Kind::Bool, "off", Superuser, "Customized Options", "Use EXPLAIN ANALYZE for plan logging.";
     AutoExplainLogBuffers "auto_explain.log_buffers" Kind::Bool, "off", Superuser, "Customized Options", "Log buffers usage.";
     AutoExplainLogFormat "auto_explain.log_format" Kind::Enum(words::PlanFormat::WORDS), "text", Superuser, "Customized Options", "EXPLAIN format to be used for plan logging.";
-    AutoExplainLogLevel "auto_explain.log_level" Kind::Enum(&["debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "log"]), "log", Superuser, "Customized Options", "Log level for the plan.";
+    AutoExplainLogLevel "auto_explain.log_level" Kind::Enum(words::PlanLevel::WORDS), "log", Superuser, "Customized Options", "Log level for the plan.";
     AutoExplainLogMinDuration "auto_explain.log_min_duration" Kind::Integer { minimum: -1, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "-1", Superuser, "Customized Options", "Sets the minimum execution time above which plans will be logged.";
     AutoExplainLogNestedStatements "auto_explain.log_nested_statements" Kind::Bool, "off", Superuser, "Customized Options", "Log nested statements.";
     AutoExplainLogSettings "auto_explain.log_settings" Kind::Bool, "off", Superuser, "Customized Options", "Log modified configuration parameters affecting query planning.";

@@ -60,6 +60,28 @@ words! {
         Yaml "yaml",
     }
 
+    /// `auto_explain.log_level`
+    PlanLevel {
+        /// DEBUG5
+        Debug5 "debug5",
+        /// DEBUG4
+        Debug4 "debug4",
+        /// DEBUG3
+        Debug3 "debug3",
+        /// DEBUG2
+        Debug2 "debug2",
+        /// DEBUG1
+        Debug1 "debug1",
+        /// INFO
+        Info "info",
+        /// NOTICE
+        Notice "notice",
+        /// WARNING
+        Warning "warning",
+        /// LOG
+        Log "log",
+    }
+
     /// `bytea_output`
     #[derive(Default)]
     ByteaOutput {

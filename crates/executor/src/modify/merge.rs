@@ -125,8 +125,8 @@ impl<'p> MergeRows<'p> {
         Ok(None)
     }
 
-    /// Does for the input row, which has a row of the table, what the clauses say. Returns false if the row of the table is not there any
-    /// more, or doesn't match any more.
+    /// Does for the input row, which has a row of the table, what the clauses say. Returns false if a newer version shows
+    /// that the row of the table is gone or doesn't match any more: then the clauses for rows without a match count.
     ///
     /// When the row turns out to have a newer version, ON is tried on that version, and then the clauses from the first one on.
     fn change_matched(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {

@@ -238,6 +238,7 @@ pub(super) fn add_item(item: FromItem, group: &mut Group) {
 }
 
 /// Makes inner joins of outer joins in FROM whose made-up rows a condition above refuses, so that subqueries in them can be merged.
+/// [`reduce_outer_joins`] does the same again when the conditions of merged subqueries have come up.
 fn reduce_joins(query: &mut Query) {
     fn reduce(item: &mut FromItem, refused: RelationSet) {
         let FromItem::Join(join) = item else { return };
@@ -298,7 +299,8 @@ fn check_locks(query: &Query, group: &Group) -> Result<()> {
     Ok(())
 }
 
-/// Whether a locked subquery has rows that can be locked. A simple one has those of its own entries, any other has its result's.
+/// Whether a lock on this subquery locks any row. A simple subquery is merged, so the rows are those of its tables. Any other counts by its
+/// result.
 fn has_rows_to_lock(query: &Query) -> bool {
     let in_subquery = |(relation, _): &(u32, RowLockMode)| matches!(&query.relations[*relation as usize].kind, RelationKind::Subquery(inner) if has_rows_to_lock(inner));
     !is_simple(query) || !query.locks.is_empty() || query.locked_subqueries.iter().any(in_subquery)
@@ -479,7 +481,7 @@ fn can_inline(cte: &Cte) -> bool {
     wanted
         && cte.recursive.is_none()
         && cte.query.change.is_none()
-        // Rows are locked once, and all that its own query says.
+        // It must run once, as a whole: inlined, it would run for each outer row, or lock fewer rows.
         && !cte.query.locks_rows()
         && cte.query.ctes.is_empty()
         && !is_volatile_query(&cte.query)
@@ -530,7 +532,7 @@ fn is_simple(query: &Query) -> bool {
         && query.order.is_empty()
         && query.limit.is_none()
         && query.offset.is_none()
-        // Own locks are on its own rows, not on those of them that are left outside.
+        // A FOR UPDATE of its own locks the rows that it finds, before the outer query drops some.
         && query.locks.iter().all(|lock| lock.is_from_outside)
         && !query.has_sets
         && query.change.is_none()

@@ -61,7 +61,7 @@ fn joinable(condition: &Expr, offset: u32, outer: RelationSet, relations_max: us
         && inner.limit.is_none()
         && inner.offset.is_none()
         && inner.locks.is_empty()
-        // Rows that a FOR UPDATE of its own locks are those that it finds for a row outside.
+        // With a FOR UPDATE of its own it must run for each outer row: a join would lock other rows.
         && !inner.is_kept_apart
         && !inner.has_sets
         && inner.change.is_none()
@@ -95,8 +95,10 @@ fn joinable(condition: &Expr, offset: u32, outer: RelationSet, relations_max: us
     Some(Found { kind, relations: inner.relations, group, joining })
 }
 
-/// Whether a subquery's FROM and WHERE can become a side of a join: it scans tables, or reads queries that lock rows once for all rows
-/// outside, its conditions can be evaluated anywhere, and none within its own outer joins reads the query around it.
+/// Whether a subquery's FROM and WHERE can become a side of a join:
+/// - it reads tables, or queries that lock rows once for all rows outside;
+/// - its conditions can be evaluated anywhere;
+/// - no condition within its own outer joins reads the query around it.
 fn is_joinable(inner: &Query, group: &Group) -> bool {
     let is_movable = |condition: &Expr| {
         let mut reads_further_out = false;

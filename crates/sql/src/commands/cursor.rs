@@ -1,8 +1,4 @@
-//! Cursors.
-//!
-//! A cursor runs under the snapshot of its DECLARE or OPEN. It keeps the rows it has given if it was declared SCROLL; one that
-//! did not say goes back by beginning again under the same snapshot. A holdable one gathers all its rows when its
-//! transaction commits. A query of PL/pgSQL that changes rows is run to its end when its first row is wanted.
+//! DECLARE, FETCH, MOVE and CLOSE. The cursors themselves are in [`state::cursor`](crate::state::cursor).
 
 use std::sync::Arc;
 

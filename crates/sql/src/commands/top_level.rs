@@ -1,4 +1,5 @@
-//! The session around a statement that no function runs: it can end its transaction, and use the portals of the protocol.
+//! The session as a utility statement can use it that the client has sent: such a statement may end its transaction, and use the portals of the
+//! protocol. A statement that a function runs gets [`SessionState`] only.
 
 use std::sync::Arc;
 
@@ -14,10 +15,10 @@ pub trait TopLevel {
     /// The part of the session that functions can use, too.
     fn state(&self) -> &SessionState;
 
-    /// Whether BEGIN has begun a block, or several statements of one string are as good as one.
+    /// Whether a block is open: one that BEGIN began, or the implicit one of several statements in a query string.
     fn is_in_block(&self) -> bool;
 
-    /// Whether a procedure called now may end the transaction: nothing else is part of it.
+    /// Whether a CALL may end the transaction: only if no block, other statement or suspended portal is part of it.
     fn may_end_transaction(&self) -> bool;
 
     /// Commits the implicit transaction around the statement, if there is one.

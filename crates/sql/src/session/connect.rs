@@ -69,7 +69,7 @@ impl Instance {
         let identity = request.identity.take().unwrap_or_else(new_identity);
         let settings_asked = std::mem::take(&mut request.settings);
         let info = Arc::new(SessionInfo::new(request, identity, role, self.take_number(), &engine, query_bytes_max));
-        // By which a deadlock's description names it.
+        // A deadlock's DETAIL names the session by this pid.
         self.database().locks().set_process_id(info.owner(), info.pid);
         let state =
             SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings).map_err(Error::fatal)?;
@@ -77,7 +77,7 @@ impl Instance {
         let session = SqlSession::new(state);
         let state = session.state();
         for (name, value) in session_defaults::at_session_start(&catalog, role.oid) {
-            // The right to keep it was checked when it was kept. A value that is no longer valid is no reason to turn the session away.
+            // Permission was checked at ALTER ROLE. A value that is no longer valid must not block login.
             if let Err(error) = settings::set_at_session_start(state, &name, &value, true) {
                 state.warnings.add(error);
             }
@@ -103,7 +103,7 @@ impl Instance {
     /// The proof that the rules demand of a client that wants to connect.
     ///
     /// # Errors
-    /// 28000 if it may not connect; 22023 for rules that are none, which [`base::settings`] doesn't let through.
+    /// 28000 if it may not connect; 22023 for rules that do not parse; [`base::settings`] refuses those before.
     pub fn demand(&self, attempt: &Attempt<'_>) -> Result<Demand> {
         let rules = AccessRules::parse(self.database().settings().get(Id::HbaRules).as_text())?;
         let catalog = self.database().catalog();
@@ -114,7 +114,7 @@ impl Instance {
         })
     }
 
-    /// The kept form of the password of `user`; none if there is none, or if it has expired.
+    /// The kept form of the password of `user`. None if the role is unknown, has no password, or the password has expired.
     pub fn kept_password(&self, user: &str) -> Option<String> {
         let catalog = self.database().catalog();
         let is_good = |role: &&Arc<RoleDef>| role.valid_until.is_none_or(|until| datetime::clock_micros() < until);

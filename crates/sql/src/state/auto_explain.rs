@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use base::report::Level;
-use base::settings::words::{PlanFormat, Words};
+use base::settings::words::{PlanFormat, PlanLevel};
 use base::settings::{Id, SessionSettings, Value as Setting};
 use engine::PageMeter;
 use executor::Measurements;
@@ -67,10 +67,16 @@ impl AutoExplain {
             buffers: analyze && is_on(Id::AutoExplainLogBuffers),
             format: settings.get(Id::AutoExplainLogFormat).word(),
         };
-        let level = match settings.get(Id::AutoExplainLogLevel).as_word() {
-            // The words leave out `error`, which stands before `log` among the levels.
-            Some(place @ 0..8) => Level::at(place).unwrap_or(Level::Log),
-            _ => Level::Log,
+        let level = match settings.get(Id::AutoExplainLogLevel).word() {
+            PlanLevel::Debug5 => Level::Debug5,
+            PlanLevel::Debug4 => Level::Debug4,
+            PlanLevel::Debug3 => Level::Debug3,
+            PlanLevel::Debug2 => Level::Debug2,
+            PlanLevel::Debug1 => Level::Debug1,
+            PlanLevel::Info => Level::Info,
+            PlanLevel::Notice => Level::Notice,
+            PlanLevel::Warning => Level::Warning,
+            PlanLevel::Log => Level::Log,
         };
         let sample_rate = match settings.get(Id::AutoExplainSampleRate) {
             Setting::Float(rate) => rate,

@@ -64,7 +64,7 @@ pub struct Given {
     pub(crate) rows: RowStore,
     /// How many.
     pub count: u64,
-    /// So many of a row's values are columns.
+    /// The number of columns. Values behind them tell the row's place.
     width: usize,
     /// The last row, with what is behind its columns.
     last: Option<Vec<Value>>,
@@ -136,7 +136,8 @@ impl Cursor {
         Ok(Cursor::of_portal(Arc::clone(planned), parameters, running, snapshot, 0))
     }
 
-    /// A cursor of a function, of a query whose locks are taken. `sees_changes`: of what was done until now, as volatile functions do.
+    /// A cursor of a function, of a query whose locks are taken. `sees_changes`: it takes a new
+    /// snapshot, and so sees what the transaction has done until now. A volatile function needs that.
     ///
     /// # Errors
     /// Those of taking a snapshot.
@@ -169,13 +170,12 @@ impl Cursor {
 
     /// A cursor before its first row.
     fn of_source(
-        source: Source,
+        mut source: Source,
         planned: &Arc<Planned>,
         parameters: Vec<Value>,
         keeps_rows: bool,
         is_scrollable: bool,
     ) -> Result<Cursor> {
-        let mut source = source;
         let keeps_input = keeps_rows && volatile_projection(planned).is_some();
         if keeps_input {
             source.running = Running::start_below_projection(planned)?;
@@ -429,7 +429,7 @@ impl Cursor {
         client: &mut dyn Client,
     ) -> Result<()> {
         if number > self.position {
-            // The rows on the way there are nobody's.
+            // Nobody gets the rows on the way.
             if !self.keeps_input {
                 self.skip_to(state, number - 1, client)?;
                 self.position = self.position.max(self.taken.min(number - 1));
@@ -630,7 +630,7 @@ fn projected<'p>(exprs: &'p [Expr], row: &[Value], run: &mut Run<'_, 'p>) -> Res
     exprs.iter().map(|expr| evaluate(expr, row, run)).collect()
 }
 
-/// Whether PostgreSQL would run the plan backwards, and calls a cursor that did not say scrollable.
+/// Whether PostgreSQL can run the plan backwards. A cursor declared with neither SCROLL nor NO SCROLL is then scrollable.
 pub(crate) fn goes_backwards(planned: &Planned) -> bool {
     fn goes(plan: &Plan) -> bool {
         match &plan.node {

@@ -1,4 +1,5 @@
-//! The part of the SQL side that all sessions of a database share: the list of sessions, plans, timers, notifications.
+//! The part of the SQL side that all sessions of a database share: the list of sessions, plans, timers, notifications. `Instance::new` and
+//! `connect` are in `session::connect`, since they need the modules above.
 
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -2,7 +2,7 @@
 //!
 //! [`Instance`] is what all sessions of a database share, [`SessionState`] is what one of them has. Plans, cursors, prepared statements,
 //! notifications and the ends of transactions live here. The verbs of the protocol lie above, in [`session`](crate::session). This module
-//! calls the modules above it by [`Callbacks`] alone.
+//! names no module above it. It reaches them by [`Callbacks`] and, while a plan runs, by [`executor::Host`].
 
 pub(crate) mod auto_explain;
 mod by_text;
