@@ -15,8 +15,8 @@ pub(crate) mod definitions;
 pub mod dependencies;
 mod drop;
 mod explain;
-mod facts;
 mod extension;
+mod facts;
 mod function;
 mod grant;
 mod index;
@@ -51,8 +51,8 @@ mod variables;
 mod view;
 
 pub use class::class_of;
-pub use facts::{Snapshot, facts, tag_of_transaction};
 pub use copy::fuzz_copy;
+pub use facts::{Snapshot, facts, tag_of_transaction};
 use std::sync::Arc;
 
 use ::schema::catalog::{ArgumentDef, FunctionDef, Relation, TableDef};
