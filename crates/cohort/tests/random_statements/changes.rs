@@ -1,14 +1,19 @@
-//! INSERT, UPDATE and DELETE, by themselves and in WITH.
+//! INSERT, UPDATE, DELETE and MERGE, by themselves and in WITH.
 
 use super::generator::{Cte, Generator, Shape, Source, Statement};
 use super::schema::literal;
 use super::types::row_of;
 
+/// One of so many sizes of a change is a MERGE.
+const MERGED_OF: usize = 8;
+
 impl Generator<'_> {
     pub(crate) fn change(&mut self) -> Statement {
         let tables: Vec<usize> = (0..self.schema.tables.len()).collect();
         let table = *self.choices.of(&tables);
+        let is_merge = self.fuel % MERGED_OF == MERGED_OF - 1 && !self.schema.tables[table].is_view;
         let text = match self.choices.below(6) {
+            _ if is_merge => self.merge(table),
             0 | 1 => self.insert(table).0,
             2 | 3 => self.update(table).0,
             4 => self.delete(table).0,
@@ -205,5 +210,54 @@ impl Generator<'_> {
         self.scopes.clear();
         let name = &schema.tables[table].name;
         (format!("delete from {name} as {alias}{using} where {alias}.id > 4 and ({condition}){returning}"), alias)
+    }
+
+    /// Rows are joined by the source's key, so that each of the table has one row of the source at most.
+    fn merge(&mut self, table: usize) -> String {
+        let schema = self.schema;
+        let alias = self.name("r");
+        let (item, shape) = self.table_item();
+        let from = self.name("a");
+        let own = self.sources(table, &alias);
+        let keys: Vec<String> =
+            own.iter().filter(|source| source.sql_type == "int4").map(|source| source.text.clone()).collect();
+        let key = self.choices.of(&keys).clone();
+        let of_source = |generator: &mut Self, seen: Vec<Source>| {
+            generator.scopes = vec![seen];
+            generator.add_columns(&from, &shape);
+        };
+        of_source(self, own);
+        let more = if self.choices.chance(30) { format!(" and ({})", self.expr("bool", 2)) } else { String::new() };
+        let mut clauses = String::new();
+        for _ in 0..self.choices.between(1, 3) {
+            let condition = self.expr("bool", 2);
+            let action = match self.choices.below(5) {
+                0 => format!("{alias}.id > 4 then delete"),
+                1 => "true then do nothing".to_owned(),
+                _ => format!("true then update set {}", self.assignments(table)),
+            };
+            clauses.push_str(&format!(" when matched and ({condition}) and {action}"));
+        }
+        if self.choices.chance(60) {
+            of_source(self, Vec::new());
+            let filter =
+                if self.choices.chance(50) { format!(" and ({})", self.expr("bool", 2)) } else { String::new() };
+            let given: Vec<usize> = (1..schema.tables[table].columns.len())
+                .filter(|place| !schema.tables[table].columns[*place].is_generated)
+                .collect();
+            let columns: Vec<&str> =
+                given.iter().map(|place| schema.tables[table].columns[*place].name.as_str()).collect();
+            let values: Vec<String> = given.iter().map(|place| self.value(table, *place, 2)).collect();
+            // Far from the keys of other statements.
+            let base = 10_000 + 1_000 * self.choices.below(900_000);
+            clauses.push_str(&format!(
+                " when not matched{filter} then insert (id, {}) values ({from}.id + {base}, {})",
+                columns.join(", "),
+                values.join(", ")
+            ));
+        }
+        self.scopes.clear();
+        let name = &schema.tables[table].name;
+        format!("merge into {name} as {alias} using {item} as {from} on {from}.id = {key}{more}{clauses}")
     }
 }
