@@ -377,7 +377,7 @@ impl CatalogLookup for CatalogView {
     fn type_is_visible(&self, oid: Oid) -> bool {
         let named = |name: &str| type_named(self, None, name) == Some(oid);
         match builtin_type(oid) {
-            Some(def) => self.finds_builtins() && named(&def.name),
+            Some(def) => self.finds_builtins() && named(def.name),
             None => self.user_type(oid).is_none_or(|user_type| named(&user_type.name)),
         }
     }

@@ -22,7 +22,7 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::new(sqlstate::INVALID_BINARY_REPRESENTATION, message)
 }
 
-/// What is left of the bytes of a value.
+/// The rest of the bytes of a value.
 pub struct Reader<'a> {
     bytes: &'a [u8],
 }

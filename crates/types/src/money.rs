@@ -13,7 +13,7 @@ fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0B
 }
 
-/// What is left of a text.
+/// The rest of a text.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {

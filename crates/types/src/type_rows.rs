@@ -1,7 +1,7 @@
 //! The built-in types, a row each.
 //!
 //! A row has what `pg_type` says of a type, and the functions for it that are chosen by the type's number: text and binary input, its
-//! modifier, how it is stored and compared. What is done with a value alone (output, hashes, keys) is a `match` over [`Value`], which the
+//! modifier, how it is stored and compared. Output, hashes and keys need the value alone: each is a `match` over [`Value`], which the
 //! compiler completes. The tests in `tests::rows` run every row.
 
 use std::sync::Arc;

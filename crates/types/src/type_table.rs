@@ -192,7 +192,7 @@ pub struct TypeDef {
     pub text_input: Option<TextInput>,
     /// Reads the binary form; none for arrays, and for types without one.
     pub binary_input: Option<BinaryInput>,
-    /// What its modifier does, if it takes one.
+    /// The work of its modifier, if it takes one.
     pub typmod: Option<&'static Typmod>,
     /// How its values are stored.
     pub stored: StorageKind,

@@ -13,7 +13,7 @@ use super::string_types::{self, typmod_length};
 use super::value::Value;
 use super::{numeric, oids};
 
-/// What is done with the modifier of a type.
+/// The work of a type's modifier.
 #[derive(Clone, Copy, Debug)]
 pub struct Typmod {
     /// Makes a modifier of the numbers written behind the type's name, of which there is one at least. 22023

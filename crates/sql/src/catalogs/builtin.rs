@@ -310,6 +310,8 @@ pub fn pg_operator(_: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Valu
     let wanted = wanted_oid(equal, 0);
     let row = |operator: &'static types::OperatorDef| {
         let is_equality = operator.role == OperatorRole::Equal;
+        // PostgreSQL has no hash operator classes for these. Cohort hashes them nevertheless.
+        let has_hash_class = !matches!(operator.left, oids::MONEY | oids::BIT | oids::VARBIT);
         row![
             operator.oid,
             operator.name,
@@ -317,7 +319,7 @@ pub fn pg_operator(_: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Valu
             BOOTSTRAP_ROLE,
             letter(if operator.left == Oid::INVALID { 'l' } else { 'b' }),
             is_equality,
-            is_equality,
+            is_equality && has_hash_class,
             operator.left,
             operator.right,
             operator.result,

@@ -24,8 +24,11 @@ fn checked(cents: Option<i64>) -> Result<Value> {
     cents.map(Value::Money).ok_or_else(out_of_range)
 }
 
-/// The nearest amount. 22003 if there is none.
-fn rounded(number: f64) -> Result<Value> {
+/// The amount nearest to the result of a calculation with `operand`. 22003 if there is none.
+fn rounded(number: f64, operand: f64) -> Result<Value> {
+    if number.is_infinite() && operand.is_finite() {
+        return Err(Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow"));
+    }
     let number = number.round_ties_even();
     let is_in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
     if is_in_range { Ok(Value::Money(number as i64)) } else { Err(out_of_range()) }
@@ -57,7 +60,10 @@ fn integer(value: &Value) -> Result<i64> {
 
 fn multiply(money: &Value, factor: &Value) -> Result<Value> {
     match factor {
-        Value::Float4(_) | Value::Float8(_) => rounded(amount(money)? as f64 * float(factor)?),
+        Value::Float4(_) | Value::Float8(_) => {
+            let factor = float(factor)?;
+            rounded(amount(money)? as f64 * factor, factor)
+        }
         _ => checked(amount(money)?.checked_mul(integer(factor)?)),
     }
 }
@@ -67,7 +73,7 @@ fn divide(a: &[Value]) -> Result<Value> {
     let cents = amount(&a[0])?;
     if let Value::Float4(_) | Value::Float8(_) = a[1] {
         let divisor = float(&a[1])?;
-        return if divisor == 0.0 { Err(division_by_zero()) } else { rounded(cents as f64 / divisor) };
+        return if divisor == 0.0 { Err(division_by_zero()) } else { rounded(cents as f64 / divisor, divisor) };
     }
     match integer(&a[1])? {
         0 => Err(division_by_zero()),

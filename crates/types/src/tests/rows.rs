@@ -238,7 +238,7 @@ fn modifiers_are_written_as_they_are_read_and_fit_values() {
         );
         let found = coerce_length(read(def, text), ty, true).unwrap();
         assert_eq!(written(&found, def.oid), fitted, "{}", def.name);
-        // What fits is read back with the modifier, from text and from the binary form.
+        // A value that fits is read back with the modifier, from text and from the binary form.
         assert_eq!(input(&mut context, fitted, ty).unwrap(), found, "{}", def.name);
         let mut bytes = Vec::new();
         binary_output(&found, def.oid, &BuiltinCatalog, &mut bytes).unwrap();
