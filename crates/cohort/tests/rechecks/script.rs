@@ -193,9 +193,10 @@ impl Choices {
             "u s",
             "(select tid, max(d) as d from u group by tid order by tid) s",
             "(values (1, 3), (2, 1), (11, 2), (12, 4)) s (tid, d)",
+            "(values (1, 3), (1, 3), (2, 1), (2, 1)) s (tid, d)",
             "(select u.tid, u.d from u left join t x on x.id = u.d) s",
         ]);
-        // Each row of the table has one row of the source at most, so that their order is of no matter.
+        // A row of the table has equal rows of the source, so that their order is of no matter.
         let on = self.any(&["t.id = s.tid", "t.id = s.tid", "t.b = s.tid", "t.id = s.tid and t.c > s.d"]);
         let mut clauses = Vec::new();
         for _ in 0..self.between(1, 3) {

@@ -161,7 +161,7 @@ impl<'p> MergeRows<'p> {
                 Attempt::LeftAlone => return Ok(true),
                 Attempt::Failed { outcome, in_lock } => (outcome, in_lock),
             };
-            let newest = match newer_version(outcome, (in_lock, is_newer), run)? {
+            let newest = match newer_version(outcome, in_lock, run)? {
                 Some(newest) => newest,
                 None => return Ok(false),
             };
@@ -192,18 +192,15 @@ impl<'p> MergeRows<'p> {
 }
 
 /// After an attempt that failed: the version to look at next, or `None` if the row is not there any more. `in_lock`: the attempt failed
-/// when the row was locked for triggers; `is_newer`: it was with a version that another transaction had made.
+/// when the row was locked for triggers.
 ///
 /// # Errors
 /// 21000 if the statement has changed the row already, 27000 if a trigger has, 40001 above read committed.
-fn newer_version(outcome: Modify, (in_lock, is_newer): (bool, bool), run: &Run<'_, '_>) -> Result<Option<Tid>> {
+fn newer_version(outcome: Modify, in_lock: bool, run: &Run<'_, '_>) -> Result<Option<Tid>> {
     let may_go_on = run.engine().isolation() == Isolation::ReadCommitted;
     match outcome {
         Modify::SelfModified { command } => {
             already_changed(if in_lock { "updated" } else { "updated or deleted" }, command, run)?;
-            if is_newer {
-                return Ok(None);
-            }
             let message = "MERGE command cannot affect row a second time";
             Err(Error::new(sqlstate::CARDINALITY_VIOLATION, message)
                 .hint("Ensure that not more than one source row matches any one target row."))
