@@ -30,8 +30,12 @@ pub fn cast_for_assignment(value: Value, source: SqlType, target: SqlType, run: 
         return if found.is_noop() { Ok(value) } else { found.apply(run, value) };
     }
     let text = Value::text(&types::output_string(&value, source.oid, &run.format, &run.catalog)?);
-    // The text is read without the target's modifier, which then fits the value.
+    // The text is read without the target's modifier, which then fits the value as in an assignment: bits are not padded or cut.
     let base = SqlType::new(types::base_type(&run.catalog, target).oid);
     let read = Cast::explicit(&run.catalog, SqlType::UNKNOWN, base)?.apply(run, text)?;
-    Cast::explicit(&run.catalog, base, target)?.apply(run, read)
+    let fitted = match Cast::find(&run.catalog, base, target, CastContext::Assignment) {
+        Some(cast) => cast,
+        None => Cast::explicit(&run.catalog, base, target)?,
+    };
+    fitted.apply(run, read)
 }

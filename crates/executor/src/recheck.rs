@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Result, Tid};
+use base::{CommandId, Result, Tid};
 use engine::Table;
 use plan::{Plan, ScanId, ScanSlots};
 use schema::row::RowBytes;
@@ -37,6 +37,8 @@ pub enum Rechecked {
     Qualifies(Tid),
     /// None does any more.
     Fails,
+    /// This command of the own transaction, which is the statement itself or one that it has run, has made the newest version.
+    SelfModified(CommandId),
 }
 
 impl<'p> Recheck<'p> {
@@ -60,6 +62,11 @@ impl<'p> Recheck<'p> {
         run: &mut Run<'_, 'p>,
     ) -> Result<Rechecked> {
         let Some(tid) = run.engine().newest_version(table, newest, bytes)? else { return Ok(Rechecked::Fails) };
+        // An earlier command's version would have been seen at first.
+        if let Some(command) = run.engine().own_command(table, tid)? {
+            run.engine().end_turn();
+            return Ok(Rechecked::SelfModified(command));
+        }
         let newest = Newest { scan, table: Arc::clone(table), tid, bytes: std::mem::take(bytes) };
         let qualifies = self.qualifies(std::slice::from_ref(&newest), row, run)?;
         *bytes = newest.bytes;

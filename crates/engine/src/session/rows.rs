@@ -601,6 +601,15 @@ impl Session {
         self.with_ctx(|ctx| Ok(ctx.is_own(version.xmin)))
     }
 
+    /// The command that made the version `tid`, if this transaction, or a subtransaction of it, did.
+    ///
+    /// # Errors
+    /// XX001, 58030 for pages that can't be read.
+    pub fn own_command(&self, table: &Table, tid: Tid) -> Result<Option<CommandId>> {
+        let Some(version) = table.version(tid)? else { return Ok(None) };
+        self.with_ctx(|ctx| Ok(ctx.is_own(version.xmin).then_some(version.cmin)))
+    }
+
     /// Copies the version `tid` if the snapshot sees it.
     ///
     /// # Errors

@@ -74,6 +74,10 @@ impl<'p> DeleteRows<'p> {
                     match self.recheck.try_again(self.node.scan, &open.table, newest, current, old, run)? {
                         Rechecked::Qualifies(version) => tid = version,
                         Rechecked::Fails => return Ok(false),
+                        Rechecked::SelfModified(command) => {
+                            already_changed("deleted", command, run)?;
+                            return Ok(false);
+                        }
                     }
                 }
             }

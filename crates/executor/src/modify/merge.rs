@@ -169,6 +169,10 @@ impl<'p> MergeRows<'p> {
             match self.recheck.try_again(self.node.scan, &target.table, newest, current, old, run)? {
                 Rechecked::Qualifies(version) => tid = version,
                 Rechecked::Fails => return Ok(false),
+                Rechecked::SelfModified(command) => {
+                    newer_version(Modify::SelfModified { command }, false, run)?;
+                    return Ok(false);
+                }
             }
             is_newer = true;
         }

@@ -92,6 +92,10 @@ impl<'p> UpdateRows<'p> {
             match self.recheck.try_again(node.scan, &table, newest, &mut self.current, &mut self.old, run)? {
                 Rechecked::Qualifies(version) => tid = version,
                 Rechecked::Fails => return Ok(false),
+                Rechecked::SelfModified(command) => {
+                    already_changed("updated", command, run)?;
+                    return Ok(false);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The table of statements: what sessions and the log ask of a statement before it runs. Each kind of statement has a row, none by default.
 //!
-//! Who may run a statement is asked in [`ownership`](super::ownership), which has no default either.
+//! The roles that may run a statement are checked in [`ownership`](super::ownership), which has no default either.
 
 use std::borrow::Cow;
 

@@ -154,3 +154,15 @@ select format('%s %L', B'1', B'01'), concat(B'1', X'1'), B'1' || text 'a';
 select "bit"(5, 3), "bit"(B'101', 2, true), varbit(varbit '101', 2, true), int4(B'11'), int8(B'11');
 select "bit"(B'101', 2, false);
 select varbit(varbit '101', 2, false);
+
+-- PL/pgSQL fits a value into a variable as an assignment does, not as a cast.
+do $$ declare b bit(3) := '1'; begin raise notice '%', b; end $$;
+do $$ declare b bit(3) := '1011'; begin raise notice '%', b; end $$;
+do $$ declare b bit(3) := '101'; begin raise notice '%', b; end $$;
+do $$ declare b bit(3) := 1; begin raise notice '%', b; end $$;
+do $$ declare b bit(3); begin b := '10'::text; raise notice '%', b; end $$;
+do $$ declare v varbit(3) := '10111'; begin raise notice '%', v; end $$;
+do $$ declare v varbit(3) := '10'; begin raise notice '%', v; end $$;
+do $$ declare b bit(3); begin select '1' into b; raise notice '%', b; end $$;
+do $$ declare n numeric(4, 1) := '12.36'; i interval hour := '5'; t time(1) := '10:00:00.16'; begin raise notice '% % %', n, i, t; end $$;
+do $$ declare n numeric(4, 1) := '12345'; begin raise notice '%', n; end $$;
