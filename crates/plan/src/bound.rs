@@ -202,7 +202,7 @@ pub struct Lock {
     pub mode: RowLockMode,
     /// How to treat locks that other transactions hold.
     pub wait: WaitPolicy,
-    /// A clause of the query outside says so, so that rows may be locked there as well.
+    /// The clause is in a query outside. Merging the two queries then locks the same rows.
     pub is_from_outside: bool,
 }
 
@@ -410,20 +410,8 @@ impl Query {
 
     /// Whether it locks rows, or a query anywhere in it does.
     pub fn locks_rows(&self) -> bool {
-        let in_relations = self.relations.iter().any(|relation| match &relation.kind {
-            RelationKind::Subquery(query) => query.locks_rows(),
-            _ => false,
-        });
-        let in_ctes = || {
-            let queries = self.ctes.iter().flat_map(|cte| {
-                std::iter::once(&cte.query).chain(cte.recursive.as_ref().map(|(recursive, _)| recursive))
-            });
-            queries.into_iter().any(Query::locks_rows)
-        };
-        if !self.locks.is_empty() || in_relations || in_ctes() {
-            return true;
-        }
-        let mut locks = false;
+        let mut locks = self.locks_rows_in_from();
+        // The walk comes to the expressions of queries in FROM and WITH by itself.
         self.for_each_expr(0, &mut |expr, _| {
             locks = locks
                 || expr.any(&|inner| match &inner.kind {
@@ -434,6 +422,19 @@ impl Query {
                 });
         });
         locks
+    }
+
+    /// Whether it locks rows, or a query in its FROM or WITH does.
+    fn locks_rows_in_from(&self) -> bool {
+        let in_relation = |relation: &Relation| match &relation.kind {
+            RelationKind::Subquery(query) => query.locks_rows_in_from(),
+            _ => false,
+        };
+        let in_cte = |cte: &Cte| {
+            let recursive = cte.recursive.as_ref().map(|(recursive, _)| recursive);
+            std::iter::once(&cte.query).chain(recursive).any(Query::locks_rows_in_from)
+        };
+        !self.locks.is_empty() || self.relations.iter().any(in_relation) || self.ctes.iter().any(in_cte)
     }
 
     /// As [`Query::for_each_expr`], to change them.

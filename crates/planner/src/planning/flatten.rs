@@ -481,9 +481,9 @@ fn can_inline(cte: &Cte) -> bool {
     wanted
         && cte.recursive.is_none()
         && cte.query.change.is_none()
+        && cte.query.ctes.is_empty()
         // It must run once, as a whole: inlined, it would run for each outer row, or lock fewer rows.
         && !cte.query.locks_rows()
-        && cte.query.ctes.is_empty()
         && !is_volatile_query(&cte.query)
 }
 
