@@ -62,7 +62,7 @@ impl<'p> InsertRows<'p> {
         let columns = self.values.len();
         open.push_version(stored.tid, &mut self.values)?;
         if stored.is_update {
-            // It was locked to be updated, and who made the version holds the lock: what tells updates from inserts.
+            // The maker of the version had locked the row: clients tell an update from an insert by `xmax`.
             self.values[columns + XMAX_PLACE] = self.values[columns + XMIN_PLACE].clone();
         }
         Ok(())

@@ -100,7 +100,7 @@ impl Binder<'_, '_> {
         if clause.matched {
             return self.merge_when_seen(changed, relation, clause);
         }
-        // There is no row of the table.
+        // There is no row of the table, whose name was shown last.
         let hidden = self.scope().names.pop();
         let bound = self.merge_when_seen(changed, relation, clause);
         self.scope().names.extend(hidden);

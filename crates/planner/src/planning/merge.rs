@@ -39,7 +39,7 @@ impl Planner<'_, '_> {
         let ctid = layout.find(relation, -1).ok_or_else(|| Error::internal("the target has no ctid"))? as u32;
         let change = query.change.take().ok_or_else(not_merge)?;
         let Change::Merge { target, condition, mut clauses, .. } = *change else { return Err(not_merge()) };
-        // The source's row stays as it is: whether a newer version of the table's row matches, ON alone tells.
+        // The source's row is not looked at again. ON alone decides whether a newer version of the table's row still matches.
         let recheck = self.recheck(&query, &[relation], &layout, &scans, vec![condition], false)?;
         let mut result = Ok(());
         for clause in &mut clauses {

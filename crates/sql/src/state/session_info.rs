@@ -21,9 +21,9 @@ pub struct ConnectRequest {
     pub database: String,
     /// Settings for the session.
     pub settings: Vec<(String, String)>,
-    /// Where it comes from.
+    /// The client's address; none for a Unix socket or an embedded session.
     pub peer: Option<SocketAddr>,
-    /// Which address of the server's it came to.
+    /// The server's address that the client has connected to; none likewise.
     pub local: Option<SocketAddr>,
     /// Version and cipher suite of its encryption.
     pub encryption: Option<(&'static str, &'static str)>,
@@ -43,23 +43,23 @@ pub struct SessionInfo {
     pub role: Oid,
     /// The role's name at that time.
     pub user: String,
-    /// To which database.
+    /// The database that it is connected to.
     pub database: String,
     /// Whether it was a superuser then: it may become anybody by SET SESSION AUTHORIZATION, as in PostgreSQL 15.
     pub was_superuser: bool,
-    /// Where from; none for a Unix socket or an embedded session.
+    /// The client's address; none for a Unix socket or an embedded session.
     pub peer: Option<SocketAddr>,
-    /// Which address of the server's it came to; none likewise.
+    /// The server's address that the client has connected to; none for a Unix socket or an embedded session.
     pub local: Option<SocketAddr>,
     /// Version and cipher suite of its encryption.
     pub encryption: Option<(&'static str, &'static str)>,
-    /// The system's own times for its TCP connection; none likewise.
+    /// The system's own times for its TCP connection; none for a Unix socket or an embedded session.
     pub tcp: Option<TcpTimes>,
     /// The engine's name for the session.
     owner: AtomicU32,
     /// A number that no other session has that is connected now.
     pub number: u32,
-    /// How it is interrupted.
+    /// Interrupts it: others raise it, and its statements look at it.
     pub interrupt: Arc<Interrupt>,
     /// Its identity in the log.
     pub identity: Arc<Identity>,
@@ -77,9 +77,9 @@ pub struct SessionInfo {
     activity: AtomicI32,
     /// The beginning of the text that it runs or ran last. A leaf.
     query: Mutex<Arc<str>>,
-    /// So much is kept of it: `track_activity_query_size` counts a byte at the end, as PostgreSQL does.
+    /// At most this many bytes of the text are kept. `track_activity_query_size` counts one more, as in PostgreSQL.
     query_bytes_max: usize,
-    /// A leaf.
+    /// The client's name for itself. A leaf.
     application_name: Mutex<Arc<str>>,
 }
 
@@ -146,7 +146,7 @@ impl SessionInfo {
         }
     }
 
-    /// By what number locks and views know it. Another one after each PREPARE TRANSACTION.
+    /// The number by which locks and views know the session. PREPARE TRANSACTION gives it a new one.
     pub fn owner(&self) -> OwnerId {
         OwnerId(self.owner.load(Ordering::Relaxed))
     }

@@ -9,17 +9,18 @@ use crate::oids::{ANY, DATE, FLOAT4, FLOAT8, INT8, NAME, TEXT, TIMESTAMP, TIMEST
 use crate::{SqlType, Value};
 
 /// A date or timestamp without a zone.
-static MOMENT: FunctionDef = FunctionDef::plain(9304, "moment", &[ANY], INT8, |context, a| moment(context, a, false));
+static MOMENT_KEY: FunctionDef =
+    FunctionDef::plain(9304, "moment", &[ANY], INT8, |context, a| moment(context, a, false));
 /// A date or timestamp, taken in the session's zone if it has none.
-static ZONED_MOMENT: FunctionDef =
+static ZONED_MOMENT_KEY: FunctionDef =
     FunctionDef::plain(9305, "moment_in_zone", &[ANY], INT8, |context, a| moment(context, a, true)).stable();
-static DOUBLE: FunctionDef = FunctionDef::plain(9306, "float8", &[ANY], FLOAT8, |_, a| {
+static FLOAT8_KEY: FunctionDef = FunctionDef::plain(9306, "float8", &[ANY], FLOAT8, |_, a| {
     Ok(match &a[0] {
         Value::Float4(value) => Value::Float8(f64::from(*value)),
         other => other.clone(),
     })
 });
-static WORDS: FunctionDef = FunctionDef::plain(9307, "text", &[ANY], TEXT, |_, a| Ok(a[0].clone()));
+static TEXT_KEY: FunctionDef = FunctionDef::plain(9307, "text", &[ANY], TEXT, |_, a| Ok(a[0].clone()));
 
 fn moment(context: &mut dyn EvalContext, a: &[Value], with_zone: bool) -> Result<Value> {
     Ok(Value::Int8(place_in_time(context, &a[0], with_zone)))
@@ -30,13 +31,13 @@ fn moment(context: &mut dyn EvalContext, a: &[Value], with_zone: bool) -> Result
 pub fn join_key(left: Oid, right: Oid) -> Option<(&'static FunctionDef, SqlType)> {
     let are = |one: Oid, other: Oid| [(one, other), (other, one)].contains(&(left, right));
     let found = if are(DATE, TIMESTAMP) {
-        &MOMENT
+        &MOMENT_KEY
     } else if are(DATE, TIMESTAMPTZ) || are(TIMESTAMP, TIMESTAMPTZ) {
-        &ZONED_MOMENT
+        &ZONED_MOMENT_KEY
     } else if are(FLOAT4, FLOAT8) {
-        &DOUBLE
+        &FLOAT8_KEY
     } else if are(NAME, TEXT) {
-        &WORDS
+        &TEXT_KEY
     } else {
         return None;
     };
