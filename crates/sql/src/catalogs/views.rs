@@ -42,7 +42,7 @@ pub const QUERIES: &[(u32, &str, &str, &str)] = &[
         "SELECT abbrev, utc_offset, is_dst FROM pg_catalog.pg_timezone_abbrevs()",
     ),
     (
-        3030,
+        3069,
         "pg_timezone_names",
         "name text, abbrev text, utc_offset interval, is_dst bool",
         "SELECT name, abbrev, utc_offset, is_dst FROM pg_catalog.pg_timezone_names()",
