@@ -592,15 +592,6 @@ impl Session {
         }
     }
 
-    /// Whether this transaction, or a subtransaction of it, made the version `tid`, which the caller has seen.
-    ///
-    /// # Errors
-    /// XX001, 58030 for pages that can't be read.
-    pub fn has_made(&self, table: &Table, tid: Tid) -> Result<bool> {
-        let Some(version) = table.version(tid)? else { return Ok(false) };
-        self.with_ctx(|ctx| Ok(ctx.is_own(version.xmin)))
-    }
-
     /// The command that made the version `tid`, if this transaction, or a subtransaction of it, did.
     ///
     /// # Errors

@@ -181,7 +181,7 @@ impl<'p> OpenTarget<'p> {
 
     /// Whether this transaction made the version `tid`; of interest to foreign keys only.
     fn has_made(&self, tid: Tid, run: &Run<'_, 'p>) -> Result<bool> {
-        if self.foreign_keys.refers() { run.engine().has_made(&self.table, tid) } else { Ok(false) }
+        Ok(self.foreign_keys.refers() && run.engine().own_command(&self.table, tid)?.is_some())
     }
 
     /// Queues what the table's constraints have to have looked at after a row was entered, in the order of PostgreSQL's triggers for
