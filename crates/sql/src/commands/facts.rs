@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use syntax::tree::{Discard, ObjectKind, SetAction, Statement, Transaction};
+use syntax::tree::{Discard, ObjectKind, SetAction, Statement};
 
 use super::rename::kind_words;
 use crate::state::log::StatementClass;
@@ -93,7 +93,7 @@ pub fn facts(statement: &Statement) -> StatementFacts {
         Statement::Update(_) => planned("UPDATE", StatementClass::Change),
         Statement::Delete(_) => planned("DELETE", StatementClass::Change),
         Statement::Merge(_) => planned("MERGE", StatementClass::Change),
-        Statement::Transaction(transaction) => utility(tag_of_transaction(transaction)),
+        Statement::Transaction(transaction) => utility(transaction.name()),
         Statement::Prepare(_) => utility("PREPARE").not_stored(),
         Statement::Execute(_) => utility("EXECUTE").not_stored(),
         Statement::Deallocate(None) => utility("DEALLOCATE ALL"),
@@ -187,19 +187,5 @@ pub fn facts(statement: &Statement) -> StatementFacts {
         Statement::AlterDatabaseSet { .. } => definition("ALTER DATABASE"),
         Statement::AlterSystem(_) => StatementFacts::of_server("ALTER SYSTEM").refused_in_block(Some("ALTER SYSTEM")),
         Statement::Unsupported(what) => utility(what),
-    }
-}
-
-/// The tag of BEGIN, COMMIT and their kin.
-pub fn tag_of_transaction(transaction: &Transaction) -> &'static str {
-    match transaction {
-        Transaction::Begin { .. } => "BEGIN",
-        Transaction::Commit { .. } => "COMMIT",
-        Transaction::Rollback { .. } | Transaction::RollbackTo(_) => "ROLLBACK",
-        Transaction::Savepoint(_) => "SAVEPOINT",
-        Transaction::Release(_) => "RELEASE",
-        Transaction::Prepare(_) => "PREPARE TRANSACTION",
-        Transaction::CommitPrepared(_) => "COMMIT PREPARED",
-        Transaction::RollbackPrepared(_) => "ROLLBACK PREPARED",
     }
 }

@@ -52,7 +52,7 @@ mod view;
 
 pub use class::class_of;
 pub use copy::fuzz_copy;
-pub use facts::{Snapshot, facts, tag_of_transaction};
+pub use facts::{Snapshot, facts};
 use std::sync::Arc;
 
 use ::schema::catalog::{ArgumentDef, FunctionDef, Relation, TableDef};

@@ -241,7 +241,7 @@ impl SqlSession {
         // A portal that was bound forgets its statement when it fails; one of a query string does not.
         let knows_statement = can_run.is_ok() || portal.prepared.is_none();
         self.begin_work_on(&text);
-        self.state.note_activity(crate::commands::tag_of_transaction(statement));
+        self.state.note_activity(statement.name());
         let prepared = self.log_transaction_portal(name);
         let is_end_of_failure = knows_statement.then(|| tree::Statement::Transaction(statement.clone()));
         self.check_not_failed(is_end_of_failure.as_ref())?;
