@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session::decode::{Incoming, Message, next_message};
+use server::decode::{Incoming, Message, next_message};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut incoming = Incoming::default();

@@ -23,6 +23,6 @@ pub mod server_log;
 pub use engine::{
     self, CommitTicket, Database, DelayPolicy, DelaySetting, Isolation, OpenOptions, Session, TransactionOptions,
 };
-pub use session::{CurrentCredentials, Server, ServerOptions, SocketOptions, StopMode, address_count, worker_threads};
+pub use server::{CurrentCredentials, Server, ServerOptions, SocketOptions, StopMode, address_count, worker_threads};
 pub use sql;
 pub use sql::{ConnectRequest, Instance, SqlSession};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use base::{Error, Result, sqlstate};
 use engine::{ClogUpdate, TwophaseState};
 use postgres::{Client, NoTls};
-use session::{CurrentCredentials, Server, ServerOptions, SocketOptions, StopMode};
+use server::{CurrentCredentials, Server, ServerOptions, SocketOptions, StopMode};
 use sql::Instance;
 
 use crate::disk::Disk;

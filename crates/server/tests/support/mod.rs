@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::settings::{ServerSettings, Source};
-use cohort_session::{CurrentCredentials, Server, ServerOptions, SocketOptions};
+use cohort_server::{CurrentCredentials, Server, ServerOptions, SocketOptions};
 use engine::{Database, OpenOptions};
 use postgres::{Client, NoTls};
 use sql::Instance;
@@ -78,7 +78,7 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         if let Some(server) = self.server.take() {
-            server.stop(cohort_session::StopMode::AtOnce);
+            server.stop(cohort_server::StopMode::AtOnce);
         }
     }
 }
