@@ -11,6 +11,7 @@ mod identifiers;
 pub mod limits;
 mod liveness;
 pub mod lock_mode;
+pub mod missing;
 pub mod report;
 pub mod settings;
 pub mod sqlstate;

@@ -1,6 +1,6 @@
 //! WHERE CURRENT OF: the row of a table that a cursor stands on.
 
-use base::{Error, Oid, Result, Tid, sqlstate};
+use base::{Error, Oid, Result, Tid, missing, sqlstate};
 use plan::{CursorName, Statement, StatementKind};
 use schema::row::RowBytes;
 use types::Value;
@@ -71,11 +71,7 @@ fn place_of(cursor: &CursorName, table: Oid, table_name: &str, run: &Run<'_, '_>
         found = place_at(statement, place, (table, table_name))
             .map_err(|what| Error::new(sqlstate::INVALID_CURSOR_STATE, format!("cursor \"{name}\" {what}")));
     });
-    if is_open {
-        found
-    } else {
-        Err(Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist")))
-    }
+    if is_open { found } else { Err(missing::cursor(name)) }
 }
 
 /// The place of the table's row that a cursor at `place` stands on, or why there can be none.

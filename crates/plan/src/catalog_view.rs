@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use schema::catalog::{
     Catalog, CustomDef, FunctionDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Relation,
 };
@@ -234,7 +234,7 @@ impl CatalogView {
         };
         built_in
             .or_else(|| self.0.catalog.schema_by_name(name).map(|schema| schema.oid))
-            .ok_or_else(|| Error::new(sqlstate::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist")))
+            .ok_or_else(|| missing::schema(name))
     }
 
     /// The relation called `name` in `schema`, or on the search path.

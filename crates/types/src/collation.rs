@@ -1,6 +1,6 @@
 //! Collations. Text is ordered by its bytes, so these are the ones that do so: the others are known by name and refused.
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing};
 
 use super::{CatalogLookup, SqlType, base_type, builtin_type};
 
@@ -60,7 +60,7 @@ pub fn required(schema: Option<&str>, name: &str) -> Result<Oid> {
     if in_catalog && (name.ends_with("-x-icu") || name == "unicode") {
         return Err(Error::unsupported(format!("collation \"{shown}\" is not supported")));
     }
-    Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("collation \"{shown}\" for encoding \"UTF8\" does not exist")))
+    Err(missing::collation(shown))
 }
 
 /// The collation that values of a type have by themselves; invalid for a type without one.

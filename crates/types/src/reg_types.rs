@@ -1,6 +1,6 @@
 //! `regclass` and its kin: names of catalog objects as values.
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 
 use super::context::{CatalogLookup, RegKind, UserFunction};
 use super::text_io::PIECE_BYTES;
@@ -165,7 +165,6 @@ pub fn parse_reg(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u3
 /// As [`parse_reg`].
 pub fn parse_reg_name(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Result<u32> {
     let find = |kind: RegKind, parts: &[String]| catalog.object_named(kind, parts);
-    let undefined = |sqlstate, message: String| Error::new(sqlstate, message);
     let name_list = || split_name(text);
     match oid {
         oids::REGCLASS => {
@@ -178,9 +177,7 @@ pub fn parse_reg_name(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Resu
             if found.is_none() {
                 require_schema(catalog, &parts)?;
             }
-            found.map(|oid| oid.0).ok_or_else(|| {
-                undefined(sqlstate::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
-            })
+            found.map(|oid| oid.0).ok_or_else(|| missing::relation(parts.join(".")))
         }
         oids::REGTYPE => Ok(parse_type_name(catalog, text)?.oid.0),
         oids::REGNAMESPACE | oids::REGROLE => {
@@ -188,24 +185,18 @@ pub fn parse_reg_name(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Resu
             if parts.len() != 1 {
                 return Err(Error::new(sqlstate::INVALID_NAME, "invalid name syntax"));
             }
-            let (kind, sqlstate, what) = if oid == oids::REGROLE {
-                (RegKind::Role, sqlstate::UNDEFINED_OBJECT, "role")
-            } else {
-                (RegKind::Namespace, sqlstate::INVALID_SCHEMA_NAME, "schema")
+            let name = &parts[0];
+            let found = match oid {
+                oids::REGROLE => find(RegKind::Role, &parts)?.ok_or_else(|| missing::role(name)),
+                _ => find(RegKind::Namespace, &parts)?.ok_or_else(|| missing::schema(name)),
             };
-            find(kind, &parts)?
-                .map(|oid| oid.0)
-                .ok_or_else(|| undefined(sqlstate, format!("{what} \"{}\" does not exist", parts[0])))
+            found.map(|oid| oid.0)
         }
         oids::REGCOLLATION => {
             let parts = qualified_name(text)?;
             let built_in = parts.last().and_then(|name| super::collation::named(name)).map(|found| found.oid);
-            built_in.or(find(RegKind::Collation, &parts)?).map(|oid| oid.0).ok_or_else(|| {
-                undefined(
-                    sqlstate::UNDEFINED_OBJECT,
-                    format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
-                )
-            })
+            let found = built_in.or(find(RegKind::Collation, &parts)?);
+            found.map(|oid| oid.0).ok_or_else(|| missing::collation(parts.join(".")))
         }
         oids::REGPROC => parse_regproc(catalog, text),
         oids::REGPROCEDURE => parse_regprocedure(catalog, text),
@@ -214,10 +205,8 @@ pub fn parse_reg_name(catalog: &dyn CatalogLookup, text: &str, oid: Oid) -> Resu
         _ => {
             let parts = qualified_name(text)?;
             find(RegKind::TextSearch, &parts)?.map(|oid| oid.0).ok_or_else(|| {
-                undefined(
-                    sqlstate::UNDEFINED_OBJECT,
-                    format!("text search configuration \"{}\" does not exist", parts.join(".")),
-                )
+                let message = format!("text search configuration \"{}\" does not exist", parts.join("."));
+                Error::new(sqlstate::UNDEFINED_OBJECT, message)
             })
         }
     }
@@ -282,8 +271,7 @@ fn require_schema(catalog: &dyn CatalogLookup, parts: &[String]) -> Result<()> {
     if let [.., schema, _] = parts
         && catalog.object_named(RegKind::Namespace, std::slice::from_ref(schema))?.is_none()
     {
-        let message = format!("schema \"{schema}\" does not exist");
-        return Err(Error::new(sqlstate::INVALID_SCHEMA_NAME, message));
+        return Err(missing::schema(schema));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Names of types as SQL writes them, and their modifiers.
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 
 use super::context::{CatalogLookup, RegKind, UserTypeKind};
 use super::datetime::interval::range;
@@ -116,7 +116,7 @@ fn no_such_type(schema: Option<&str>, name: &str) -> Error {
         Some(schema) => format!("{schema}.{name}"),
         None => name.to_owned(),
     };
-    Error::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
+    missing::data_type(shown)
 }
 
 /// Encodes the modifiers written after a type's name: `varchar(3)` is `[3]`, `numeric(5,2)` is `[5, 2]`;

@@ -1,6 +1,6 @@
 //! Two-phase commit: PREPARE TRANSACTION, and what finishes it.
 
-use base::{Error, Lsn, Oid, Result, sqlstate};
+use base::{Error, Lsn, Oid, Result, missing, sqlstate};
 use clog::ClogUpdate;
 use xact::TransactionState;
 use xact::twophase::{ClaimedTransaction, Gid, PrepareOptions, PreparedTransaction, may_finish};
@@ -114,8 +114,7 @@ impl Session {
         let transactions = &self.shared().transactions;
         let Ok(name) = Gid::new(gid) else {
             // Nobody can have prepared it.
-            let message = format!("prepared transaction with identifier \"{gid}\" does not exist");
-            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+            return Err(missing::prepared_transaction(gid));
         };
         let claimed = transactions.claim_prepared(&name, |prepared| {
             may_finish(prepared, finisher.role, finisher.is_superuser, finisher.database)

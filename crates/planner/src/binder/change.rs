@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::bound::{Change, Column, ConflictTarget, FromItem, OnConflict, Query, Relation, RelationKind, TargetEntry};
 use plan::privileges::Privileges;
 use plan::{Assignment, CursorName, Expr, ExprKind, Target};
@@ -138,8 +138,7 @@ impl Binder<'_, '_> {
                 let message = format!("cannot assign to system column \"{}\"", column.name);
                 return Err(self.unsupported(message, column.location));
             }
-            let message = format!("column \"{}\" of relation \"{}\" does not exist", column.name, target.name());
-            return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, column.location));
+            return Err(self.at(missing::column_of(&column.name, target.name()), column.location));
         };
         Ok(place)
     }
@@ -530,8 +529,7 @@ impl Binder<'_, '_> {
                             };
                             let Some(place) = column else {
                                 let Some(variable) = self.variable_named(parts, *location, false)? else {
-                                    let message = format!("column \"{name}\" does not exist");
-                                    return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, *location));
+                                    return Err(self.at(missing::column(name), *location));
                                 };
                                 expressions.push(variable);
                                 continue;
@@ -560,8 +558,7 @@ impl Binder<'_, '_> {
         let is_named =
             |index: &Arc<IndexDef>| changed.view().is_none() && index.constraint_name.as_deref() == Some(name.as_str());
         let Some(position) = indexes.iter().position(is_named) else {
-            let message = format!("constraint \"{name}\" for table \"{}\" does not exist", changed.name());
-            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+            return Err(missing::constraint_for_table(name, changed.name()));
         };
         let columns = indexes[position].keys.iter().filter_map(|key| key.column);
         columns.for_each(|column| self.uses_column(changed.access, Privileges::SELECT, column as i32));

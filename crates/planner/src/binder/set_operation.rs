@@ -1,6 +1,6 @@
 //! UNION, INTERSECT and EXCEPT.
 
-use base::{Result, sqlstate};
+use base::{Result, missing, sqlstate};
 use plan::bound::{Column, OrderItem, Query, Relation, RelationKind, SetOperation, TargetEntry};
 use plan::{Expr, OutputColumn};
 use syntax::tree::{self, ExprKind as Tree, Literal, Name, QueryBody, SetOperator, SortBy};
@@ -239,8 +239,7 @@ impl Binder<'_, '_> {
                     match (named.next(), named.next()) {
                         (Some((index, _)), None) => index,
                         (None, _) => {
-                            let message = format!("column \"{}\" does not exist", parts[0]);
-                            return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, sort.expr.location));
+                            return Err(self.at(missing::column(&parts[0]), sort.expr.location));
                         }
                         _ => {
                             let message = format!("ORDER BY \"{}\" is ambiguous", parts[0]);

@@ -2,7 +2,7 @@
 //!
 //! Rows that the statement would give another name set nothing. The statement gives the query's rows, and counts none of them.
 
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, missing, sqlstate};
 use plan::bound::Query;
 use schema::catalog::PG_CATALOG_SCHEMA;
 use syntax::parser::parse_expression;
@@ -34,8 +34,7 @@ impl Binder<'_, '_> {
         for (number, assignment) in update.assignments.iter().enumerate() {
             let column = &assignment.column;
             if !settings.columns.iter().any(|found| found.name == column.name) {
-                let message = format!("column \"{}\" of relation \"pg_settings\" does not exist", column.name);
-                return Err(self.error(sqlstate::UNDEFINED_COLUMN, message, column.location));
+                return Err(self.at(missing::column_of(&column.name, "pg_settings"), column.location));
             }
             if update.assignments[..number].iter().any(|other| other.column.name == column.name) {
                 let message = format!("multiple assignments to same column \"{}\"", column.name);

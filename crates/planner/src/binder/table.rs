@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::bound::{Column, Relation, RelationKind};
 use plan::user_types::{composite_named, is_composite_type};
 use plan::{Expr, ExprKind, IndexExpressions, TableExpressions, VirtualTable};
@@ -63,10 +63,7 @@ impl Binder<'_, '_> {
         let Some(name) = schema else { return Ok(()) };
         match self.schema_named(name) {
             Some(oid) => self.require_usage(oid, name, location),
-            None => {
-                let message = format!("schema \"{name}\" does not exist");
-                Err(self.error(sqlstate::INVALID_SCHEMA_NAME, message, location))
-            }
+            None => Err(self.at(missing::schema(name), location)),
         }
     }
 
@@ -133,8 +130,7 @@ impl Binder<'_, '_> {
                     Some(schema) => format!("{schema}.{}", name.name),
                     None => name.name.to_string(),
                 };
-                let message = format!("relation \"{shown}\" does not exist");
-                let error = self.error(sqlstate::UNDEFINED_TABLE, message, name.location);
+                let error = self.at(missing::relation(shown), name.location);
                 let later = self.scopes.iter().any(|scope| scope.later_ctes.contains(&name.name));
                 if name.schema.is_none() && later {
                     return Err(error

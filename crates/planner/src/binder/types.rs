@@ -1,6 +1,6 @@
 //! Type names.
 
-use base::{Oid, Result, sqlstate};
+use base::{Oid, Result, missing, sqlstate};
 use plan::privileges::Privileges;
 use syntax::tree::{Expr, ExprKind, Literal, Location, Name, TypeName};
 use types::SqlType;
@@ -112,8 +112,7 @@ impl Binder<'_, '_> {
         };
         column_type.ok_or_else(|| {
             let table = parts[..parts.len() - 1].join_with_dots();
-            let message = format!("column \"{column}\" of relation \"{table}\" does not exist");
-            self.error(sqlstate::UNDEFINED_COLUMN, message, name.location)
+            self.at(missing::column_of(column, table), name.location)
         })
     }
 

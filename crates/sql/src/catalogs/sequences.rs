@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Oid, Result, missing, sqlstate};
 use plan::VirtualTable;
 use plan::privileges::Privileges;
 use schema::catalog::{Catalog, SequenceDef};
@@ -94,7 +94,7 @@ pub fn sequence_row(run: &mut Run<'_, '_>, sequence: Oid) -> Result<Vec<Vec<Valu
     let (last, is_called) = match run.engine().sequence_state(sequence, LockMode::AccessShare) {
         // Dropped by a transaction that was waited for.
         Err(error) if error.sqlstate() == sqlstate::UNDEFINED_TABLE => {
-            return Err(Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")));
+            return Err(missing::relation(name));
         }
         state => state?,
     };

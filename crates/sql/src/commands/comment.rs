@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, missing, sqlstate};
 use plan::user_types::is_composite_type;
 use schema::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
 use syntax::tree::{ObjectKind, ObjectName};
 
-use super::ddl::{Ddl, Found, no_column, no_role, system_refusal};
+use super::ddl::{Ddl, Found, system_refusal};
 use super::drop::{hold_function, hold_schema};
 use crate::state::{CHANGE_LOCK, UtilityOutput};
 
@@ -47,7 +47,7 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
                     });
                 }
             };
-            let Some(place) = table.column_by_name(name) else { return Err(no_column(&table, name)) };
+            let Some(place) = table.column_by_name(name) else { return Err(missing::column_of(name, &table.name)) };
             let mut table = Arc::unwrap_or_clone(table);
             table.columns[place].comment = comment;
             ddl.replace(table)?;
@@ -65,8 +65,7 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
                 return Ok(UtilityOutput::tag("COMMENT"));
             }
             let Some(place) = table.constraints.iter().position(|constraint| constraint.name == name) else {
-                let message = format!("constraint \"{name}\" for table \"{}\" does not exist", table.name);
-                return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+                return Err(missing::constraint_for_table(name, &table.name));
             };
             let mut table = Arc::unwrap_or_clone(table);
             table.constraints[place].comment = comment;
@@ -98,7 +97,7 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
         }
         ObjectKind::Role => {
             let catalog = super::role::hold_role(ddl, &object.name.name)?;
-            let role = catalog.role_by_name(&object.name.name).ok_or_else(|| no_role(&object.name.name))?;
+            let role = catalog.role_by_name(&object.name.name).ok_or_else(|| missing::role(&object.name.name))?;
             super::role::require_power_over(ddl, role, "must be superuser", "must have CREATEROLE privilege")?;
             ddl.replace(RoleDef { comment, ..(**role).clone() })?;
         }

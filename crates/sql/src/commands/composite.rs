@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::user_types::{self, TypeBody};
 use schema::catalog::{Catalog, CustomDef, Object};
 use syntax::tree::{AlterTable, AlterTableAction as Action, Name, QualifiedName, Rename};
@@ -49,8 +49,8 @@ impl Composite {
         }
     }
 
-    fn no_field(&self, name: &str) -> String {
-        format!("column \"{name}\" of relation \"{}\" does not exist", self.def.name)
+    fn no_field(&self, name: &str) -> Error {
+        missing::column_of(name, &self.def.name)
     }
 
     fn check_is_free(&self, name: &str) -> Result<()> {
@@ -142,13 +142,13 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable, actions: &[&Action]) 
                     changes.push(Reshaping::Dropped(place));
                 }
                 None if *if_exists => {
-                    ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", composite.no_field(name)));
+                    ddl.notice_skipped(&composite.no_field(name));
                 }
-                None => return Err(Error::new(sqlstate::UNDEFINED_COLUMN, composite.no_field(name))),
+                None => return Err(composite.no_field(name)),
             },
             Action::SetType { column, type_name, collation, .. } => {
                 let Some(place) = composite.place_of(column) else {
-                    return Err(Error::new(sqlstate::UNDEFINED_COLUMN, composite.no_field(column)));
+                    return Err(composite.no_field(column));
                 };
                 let sql_type = ddl.usable_type(type_name).map_err(without_position)?;
                 if retyped.contains(&column) {
@@ -195,7 +195,7 @@ pub(super) fn comment_on_attribute(
 ) -> Result<()> {
     let mut composite = decoded(def)?.ok_or_else(|| Error::internal("not a composite type"))?;
     let Some(place) = composite.place_of(name) else {
-        return Err(Error::new(sqlstate::UNDEFINED_COLUMN, composite.no_field(name)));
+        return Err(composite.no_field(name));
     };
     if composite.field_comments.len() <= place {
         composite.field_comments.resize(place + 1, None);
@@ -209,7 +209,7 @@ pub(super) fn rename_attribute(ddl: &Ddl<'_>, rename: &Rename) -> Result<()> {
     let mut composite = required(ddl, &rename.object.name)?;
     let old = rename.object.part.as_deref().unwrap_or_default();
     let Some(place) = composite.place_of(old) else {
-        return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{old}\" does not exist")));
+        return Err(missing::column(old));
     };
     composite.check_is_free(&rename.new_name)?;
     let naming = naming(ddl, &Renaming::of_columns(ddl, composite.def.oid, &[old]))?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::Privileges;
 use plan::user_types::is_composite_type;
 use plan::{CatalogView, Expr};
@@ -445,8 +445,9 @@ pub(super) fn lock_referenced(
 
 /// The place of a table's constraint: 42704 if there is none of this name.
 pub(super) fn find(table: &TableDef, name: &str) -> Result<usize> {
-    table.constraints.iter().position(|constraint| constraint.name == name).ok_or_else(|| {
-        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
-        Error::new(sqlstate::UNDEFINED_OBJECT, message)
-    })
+    table
+        .constraints
+        .iter()
+        .position(|constraint| constraint.name == name)
+        .ok_or_else(|| missing::constraint_of_relation(name, &table.name))
 }

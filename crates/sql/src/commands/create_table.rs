@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
 use base::settings::Id;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::Expr;
 use plan::privileges::Privileges;
 use plan::user_types::composite_fields;
@@ -84,8 +84,7 @@ fn refuse_unsupported(create: &CreateTable) -> Result<()> {
     if let Some(method) = &create.access_method
         && method != "heap"
     {
-        let message = format!("access method \"{method}\" does not exist");
-        return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+        return Err(missing::access_method(method));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base::lock_mode::{LockMode, WaitPolicy};
-use base::{Error, Oid, Result, SqlState, sqlstate};
+use base::{Error, Oid, Result, SqlState, missing, sqlstate};
 use engine::Table;
 use plan::privileges::{self, Access, ColumnAcls};
 use plan::user_types::{self, composite_named, relation_name_is_taken};
@@ -248,6 +248,20 @@ impl<'a> Ddl<'a> {
         self.tell(Severity::Notice, &Error::new(code, message));
     }
 
+    /// Tells the client that IF EXISTS was of use: `missing` would have been the error.
+    pub fn notice_skipped(&mut self, missing: &Error) {
+        self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", missing.message()));
+    }
+
+    /// Returns the error, or with IF EXISTS only tells the client.
+    pub fn skip(&mut self, missing: Error, if_exists: bool) -> Result<()> {
+        if !if_exists {
+            return Err(missing);
+        }
+        self.notice_skipped(&missing);
+        Ok(())
+    }
+
     /// Tells who wants to hear everything what else is created for what a statement says.
     pub fn tell_implicit(&mut self, message: impl FnOnce() -> String) {
         if self.state.is_heard(Severity::Debug) {
@@ -426,7 +440,7 @@ impl<'a> Ddl<'a> {
     pub fn role(&self, name: &RoleName) -> Result<Oid> {
         let named = |name: &str| {
             let found = self.catalog().role_by_name(name).map(|role| role.oid);
-            found.ok_or_else(|| no_role(name))
+            found.ok_or_else(|| missing::role(name))
         };
         let oid = match name {
             RoleName::Name(name, _) => named(name)?,
@@ -682,7 +696,7 @@ impl<'a> Ddl<'a> {
         {
             return missing;
         }
-        Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+        missing::relation(name)
     }
 }
 
@@ -777,19 +791,9 @@ fn bind_text(
         .bind(text, |context| definition_expression(context, table, &expr, used_for))
 }
 
-/// The error for a role that does not exist: 42704.
-pub(super) fn no_role(name: &str) -> Error {
-    Error::new(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))
-}
-
 /// The error for an object that somebody else has dropped meanwhile.
 pub(super) fn gone(oid: Oid) -> Error {
     Error::new(sqlstate::UNDEFINED_TABLE, format!("could not open relation with OID {oid}"))
-}
-
-/// The error for a column that does not exist: 42703.
-pub(super) fn no_column(table: &TableDef, column: &str) -> Error {
-    Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{column}\" of relation \"{}\" does not exist", table.name))
 }
 
 /// A permission that system tables never give.

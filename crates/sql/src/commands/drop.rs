@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, SqlState, sqlstate};
+use base::{Error, Oid, Result, SqlState, missing, sqlstate};
 use schema::catalog::{
     ConstraintKind, FunctionDef, FunctionKind, INFORMATION_SCHEMA, IndexDef, PG_CATALOG_SCHEMA, RelationKind,
 };
@@ -87,14 +87,15 @@ fn relation(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
         if error.sqlstate() == sqlstate::INSUFFICIENT_PRIVILEGE {
             return Err(error);
         }
-        return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{schema}\" does not exist"));
+        return skip(ddl, drop, missing::schema(schema));
     }
     // An index's table is locked before the index.
     if let Some(Found::Index(index)) = ddl.find(&object.name)? {
         ddl.lock(index.table, LockMode::AccessExclusive)?;
     }
     let Some(found) = ddl.find_locked(&object.name, LockMode::AccessExclusive)? else {
-        return missing(ddl, drop, code, &format!("{what} \"{}\" does not exist", object.name.name));
+        let message = format!("{what} \"{}\" does not exist", object.name.name);
+        return skip(ddl, drop, Error::new(code, message));
     };
     let kind_found = match &found {
         Found::Table(table) => match table.kind {
@@ -164,20 +165,18 @@ fn trigger(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option
 }
 
 /// Handles an object that does not exist: an error, or with IF EXISTS only a notice to the client.
-fn missing(ddl: &mut Ddl<'_>, drop: &Drop, code: SqlState, message: &str) -> Result<Option<Oid>> {
-    if drop.if_exists {
-        ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
-        return Ok(None);
+fn skip(ddl: &mut Ddl<'_>, drop: &Drop, missing: Error) -> Result<Option<Oid>> {
+    if !drop.if_exists {
+        ddl.engine().observe_horizon();
     }
-    ddl.engine().observe_horizon();
-    Err(Error::new(code, message))
+    ddl.skip(missing, drop.if_exists).map(|()| None)
 }
 
 fn schema(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option<Oid>> {
     let name = &object.name.name;
     let find = || Ok(ddl.view().schema_named(name).ok());
     let Some(oid) = ddl.find_held(DROP_LOCK, find, |found| *found)? else {
-        return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{name}\" does not exist"));
+        return skip(ddl, drop, missing::schema(name));
     };
     if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
         let message = format!("cannot drop schema {name} because it is required by the database system");
@@ -198,7 +197,7 @@ fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
         if error.sqlstate() == sqlstate::INSUFFICIENT_PRIVILEGE {
             return Err(error);
         }
-        return missing(ddl, drop, sqlstate::INVALID_SCHEMA_NAME, &format!("schema \"{schema}\" does not exist"));
+        return skip(ddl, drop, missing::schema(schema));
     }
     if let Some(builtin) = builtin_function(ddl, object) {
         let message = format!("cannot drop function {builtin} because it is required by the database system");
@@ -211,7 +210,7 @@ fn function(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Optio
             if drop.if_exists
                 && matches!(error.sqlstate(), sqlstate::UNDEFINED_OBJECT | sqlstate::INVALID_SCHEMA_NAME) =>
         {
-            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
+            ddl.notice_skipped(&error);
             Ok(None)
         }
         Err(error) if drop.if_exists && error.sqlstate() == sqlstate::UNDEFINED_FUNCTION => {
@@ -359,11 +358,12 @@ pub(super) fn find_function(ddl: &Ddl<'_>, object: &ObjectName) -> Result<Arc<Fu
 fn nothing_of_the_kind(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<()> {
     let name = &object.name;
     let part = object.part.as_deref().unwrap_or_default();
-    let message = match drop.kind {
-        ObjectKind::Type | ObjectKind::Domain => format!("type \"{name}\" does not exist"),
-        ObjectKind::Extension => format!("extension \"{name}\" does not exist"),
-        ObjectKind::Language => format!("language \"{name}\" does not exist"),
-        ObjectKind::Collation => format!("collation \"{name}\" for encoding \"UTF8\" does not exist"),
+    let undefined = |message| Error::new(sqlstate::UNDEFINED_OBJECT, message);
+    let error = match drop.kind {
+        ObjectKind::Type | ObjectKind::Domain => missing::data_type(name),
+        ObjectKind::Extension => undefined(format!("extension \"{name}\" does not exist")),
+        ObjectKind::Language => missing::language(name),
+        ObjectKind::Collation => missing::collation(name),
         ObjectKind::Trigger | ObjectKind::Rule | ObjectKind::Policy => {
             let words = match drop.kind {
                 ObjectKind::Trigger => "trigger",
@@ -371,15 +371,14 @@ fn nothing_of_the_kind(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> R
                 _ => "policy",
             };
             if ddl.find(name)?.is_none() {
-                let message = format!("relation \"{name}\" does not exist");
-                return missing(ddl, drop, sqlstate::UNDEFINED_TABLE, &message).map(std::mem::drop);
+                return skip(ddl, drop, missing::relation(name)).map(std::mem::drop);
             }
             let is_error = drop.kind == ObjectKind::Trigger && !drop.if_exists;
             let of = if is_error { "table" } else { "relation" };
-            format!("{words} \"{part}\" for {of} \"{name}\" does not exist")
+            undefined(format!("{words} \"{part}\" for {of} \"{name}\" does not exist"))
         }
-        ObjectKind::ForeignTable => format!("foreign table \"{name}\" does not exist"),
+        ObjectKind::ForeignTable => undefined(format!("foreign table \"{name}\" does not exist")),
         _ => return Err(Error::unsupported("this form of DROP is not supported")),
     };
-    missing(ddl, drop, sqlstate::UNDEFINED_OBJECT, &message).map(std::mem::drop)
+    skip(ddl, drop, error).map(std::mem::drop)
 }

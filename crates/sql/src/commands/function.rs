@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::limits::ARGUMENTS_MAX;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::Subject;
 use plan::{CatalogView, Expr, OutputColumn};
 use schema::catalog::{ArgumentDef, ArgumentMode, FunctionDef, FunctionKind, Parallel, Volatility};
@@ -307,8 +307,7 @@ fn apply_options(ddl: &Ddl<'_>, function: &mut FunctionDef, options: &[Definitio
             return Err(Error::unsupported(format!("functions in language {language} are not supported")));
         }
         other => {
-            let message = format!("language \"{other}\" does not exist");
-            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+            return Err(missing::language(other));
         }
     }
     function.body = body.ok_or_else(|| invalid("no function body specified"))?;
@@ -471,7 +470,7 @@ pub(super) fn run_block(ddl: &mut Ddl<'_>, language: Option<&Name>, body: &str) 
     let Some(language) = ddl.state.instance.callbacks.language(&name) else {
         return Err(match name.as_str() {
             "c" | "internal" => no_blocks(&name),
-            _ => Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist")),
+            _ => missing::language(name),
         });
     };
     let (state, may_end_transaction) = (ddl.state, ddl.may_end_transaction);

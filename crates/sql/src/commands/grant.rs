@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use plan::user_types::is_composite_type;
 use rustc_hash::FxHashSet;
@@ -112,10 +112,7 @@ fn find(ddl: &Ddl<'_>, kind: ObjectKind, object: &ObjectName) -> Result<Oid> {
         ObjectKind::Schema => ddl.view().schema_named(&object.name.name),
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => Ok(find_function(ddl, object)?.oid),
         ObjectKind::Database if object.name.name.as_str() == ddl.state.database_name() => Ok(DATABASE_OID),
-        ObjectKind::Database => {
-            let message = format!("database \"{}\" does not exist", object.name.name);
-            Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message))
-        }
+        ObjectKind::Database => Err(missing::database(&object.name.name)),
         ObjectKind::Type | ObjectKind::Domain => {
             let (view, name) = (ddl.view(), &object.name);
             let oid = resolve_type_name(&view, name.schema.as_deref(), &name.name)?;
@@ -222,8 +219,7 @@ fn wanted_of_columns(
         let privileges = for_sequence(ddl, subject, privileges, Privileges::SELECT, "SELECT column");
         for name in names {
             let Some((number, found)) = columns.iter().find(|(_, found)| found == name.as_str()) else {
-                let message = format!("column \"{name}\" of relation \"{}\" does not exist", subject.name());
-                return Err(Error::new(sqlstate::UNDEFINED_COLUMN, message));
+                return Err(missing::column_of(name, subject.name()));
             };
             let entry = all.entry(*number).or_insert_with(|| (found.clone(), Privileges::NONE));
             entry.1 = entry.1 | privileges;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, FileNumber, Oid, Result, sqlstate};
+use base::{Error, FileNumber, Oid, Result, missing, sqlstate};
 use plan::Expr;
 use plan::user_types::is_composite_type;
 use schema::catalog::{ConstraintDef, ConstraintKind, IndexDef, IndexKey, KeyProperties, RelationKind, TableDef};
@@ -28,12 +28,11 @@ const COLUMNS_MAX: usize = 32;
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityOutput> {
     let tag = || Ok(UtilityOutput::tag("CREATE INDEX"));
     if create.access_method != "btree" {
-        let message = format!("access method \"{}\" does not exist", create.access_method);
         let known = matches!(create.access_method.as_str(), "hash" | "gist" | "spgist" | "gin" | "brin");
         return Err(if known {
             Error::unsupported(format!("access method \"{}\" is not supported", create.access_method))
         } else {
-            Error::new(sqlstate::UNDEFINED_OBJECT, message)
+            missing::access_method(&create.access_method)
         });
     }
     let table = match ddl.required_locked(&create.table, LockMode::Share)? {
@@ -173,7 +172,7 @@ fn key_column(table: &TableDef, name: &str) -> Result<usize> {
     if is_system_column(name) {
         return Err(Error::unsupported("index creation on system columns is not supported"));
     }
-    Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))
+    Err(missing::column(name))
 }
 
 /// Whether every table has a column of this name that is no part of its rows.

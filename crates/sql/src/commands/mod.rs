@@ -56,7 +56,7 @@ pub use facts::{Snapshot, facts};
 use std::sync::Arc;
 
 use ::schema::catalog::{ArgumentDef, FunctionDef, Relation, TableDef};
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, missing, sqlstate};
 use syntax::tree::{self, QualifiedName, Statement};
 use types::{SqlType, Value};
 
@@ -405,7 +405,7 @@ fn find_table(state: &SessionState, name: &QualifiedName) -> Result<Arc<TableDef
         None => {
             // That it is not there is something others may have committed a moment ago.
             state.engine().observe_horizon();
-            Err(Error::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))
+            Err(missing::relation(name))
         }
     }
 }

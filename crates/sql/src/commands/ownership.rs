@@ -3,7 +3,7 @@
 //! Asked before the statement does anything. An object that does not exist is left to the statement, which has
 //! the words for it.
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::{Privileges, Subject};
 use schema::catalog::DATABASE_OID;
 use syntax::tree::{AlterTableAction, ObjectKind, ObjectName, QualifiedName, ReindexTarget, RoleName, Statement};
@@ -309,10 +309,7 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
         ObjectKind::Database if named.name.name.as_str() == ddl.state.database_name() => {
             require_owner(ddl, DATABASE_OID)
         }
-        ObjectKind::Database => {
-            let message = format!("database \"{}\" does not exist", named.name.name);
-            Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message))
-        }
+        ObjectKind::Database => Err(missing::database(&named.name.name)),
         _ => relation(ddl, &named.name),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::{Expr, user_types};
 use schema::catalog::{ColumnDef, IndexDef, KeyProperties, ReplicaIdentity, TableDef};
 use syntax::tree::{ColumnDefinition, IndexElement, QualifiedName, ReplicaIdentityOf};
@@ -165,10 +165,7 @@ fn index_column(ddl: &Ddl<'_>, index: &IndexDef, column: &str, number: i32) -> R
         }
         place
     } else {
-        names.iter().position(|name| name == column).ok_or_else(|| {
-            let message = format!("column \"{column}\" of relation \"{}\" does not exist", index.name);
-            Error::new(sqlstate::UNDEFINED_COLUMN, message)
-        })?
+        names.iter().position(|name| name == column).ok_or_else(|| missing::column_of(column, &index.name))?
     };
     let refused = |what: &str| {
         Error::unsupported(format!(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::lock_mode::{LockMode, WaitPolicy};
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::{privileges, user_types};
 use schema::catalog::{
     ConstraintKind, CustomDef, DATABASE_OID, FunctionDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA,
@@ -11,7 +11,7 @@ use schema::catalog::{
 };
 use syntax::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
 
-use super::ddl::{Ddl, Found, name_is_taken, no_role, role_is_taken, schema_is_taken, system_refusal};
+use super::ddl::{Ddl, Found, name_is_taken, role_is_taken, schema_is_taken, system_refusal};
 use super::dependencies::Renaming;
 use super::drop::{hold_function, hold_schema, input_types};
 use super::index::is_system_column;
@@ -105,8 +105,7 @@ fn relation(ddl: &mut Ddl<'_>, object: &ObjectName, kind: ObjectKind, if_exists:
         Some(Found::System(name)) => return Err(system_refusal(&name)),
         Some(found) => found,
         None if if_exists => {
-            let message = format!("relation \"{}\" does not exist, skipping", object.name);
-            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+            ddl.notice_skipped(&missing::relation(&object.name));
             return Ok(None);
         }
         None => return Err(ddl.no_relation(&object.name)),
@@ -189,7 +188,7 @@ fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
         return Err(Error::unsupported(format!("cannot rename system column \"{old}\"")));
     }
     let Some(place) = table.column_by_name(old) else {
-        return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{old}\" does not exist")));
+        return Err(missing::column(old));
     };
     if is_system_column(new) {
         let message = format!("column name \"{new}\" conflicts with a system column name");
@@ -209,10 +208,7 @@ fn rename_column(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
 fn rename_constraint(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<()> {
     let Some(found) = relation(ddl, &rename.object, ObjectKind::Table, rename.if_exists)? else { return Ok(()) };
     let old = rename.object.part.as_deref().unwrap_or_default();
-    let no_constraint = |table: &str| {
-        let message = format!("constraint \"{old}\" for table \"{table}\" does not exist");
-        Err(Error::new(sqlstate::UNDEFINED_OBJECT, message))
-    };
+    let no_constraint = |table: &str| Err(missing::constraint_for_table(old, table));
     let Found::Table(table) = found else {
         if let Found::Composite(def) = &found {
             return no_constraint(&def.name);
@@ -285,7 +281,7 @@ fn call_otherwise(ddl: &Ddl<'_>, old: &FunctionDef, function: FunctionDef) -> Re
 
 fn rename_role(ddl: &mut Ddl<'_>, old: &Name, new: &Name) -> Result<()> {
     let catalog = hold_role(ddl, old)?;
-    let role = catalog.role_by_name(old).ok_or_else(|| no_role(old))?;
+    let role = catalog.role_by_name(old).ok_or_else(|| missing::role(old))?;
     if role.oid == ddl.state.session_role().oid {
         return Err(Error::unsupported("session user cannot be renamed"));
     }
@@ -425,8 +421,7 @@ pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleNa
         ObjectKind::Type | ObjectKind::Domain => super::user_type::required(ddl, &object.name, CHANGE_LOCK)?.oid,
         ObjectKind::Database => {
             if object.name.name.as_str() != ddl.state.database_name() {
-                let message = format!("database \"{}\" does not exist", object.name.name);
-                return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message));
+                return Err(missing::database(&object.name.name));
             }
             set_database_owner(ddl, role)?;
             return Ok(UtilityOutput::tag("ALTER DATABASE"));

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use base::settings::Id;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::CatalogView;
 use plan::privileges::{self, ColumnAcls, Subject};
 use schema::catalog::{Catalog, DATABASE_OWNER_ROLE, RoleDef};
 use syntax::tree::{AlterRole, CreateRole, DefinitionElement, DefinitionValue, GrantRole, RoleName};
 use types::datetime;
 
-use super::ddl::{Ddl, no_role};
+use super::ddl::Ddl;
 use super::dependencies::{Node, describe};
 use crate::state::planning::Environment;
 use crate::state::{CHANGE_LOCK, DROP_LOCK, UtilityOutput};
@@ -184,7 +184,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutpu
         require_create_role(ddl, "")?;
     }
     let catalog = ddl.catalog();
-    let mut role = (**catalog.role(oid).ok_or_else(|| no_role(""))?).clone();
+    let mut role = (**catalog.role(oid).ok_or_else(|| missing::role(""))?).clone();
     apply(ddl, &mut role, &alter.options)?;
     ddl.replace(role)?;
     let members = roles_of(&alter.options, "rolemembers").map(|member| ddl.role(member)).collect::<Result<Vec<_>>>()?;
@@ -198,7 +198,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterRole) -> Result<UtilityOutpu
 pub(super) fn hold_role(ddl: &Ddl<'_>, name: &str) -> Result<Arc<Catalog>> {
     let find = || {
         let catalog = ddl.catalog();
-        let oid = catalog.role_by_name(name).ok_or_else(|| no_role(name))?.oid;
+        let oid = catalog.role_by_name(name).ok_or_else(|| missing::role(name))?.oid;
         Ok((catalog, oid))
     };
     Ok(ddl.find_held(CHANGE_LOCK, find, |(_, oid)| Some(*oid))?.0)
@@ -218,11 +218,8 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], if_exists: bool) -> Re
         ddl.find_held(DROP_LOCK, find, |found| *found)?;
         let catalog = ddl.catalog();
         let Some(role) = catalog.role_by_name(name) else {
-            if if_exists {
-                ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("role \"{name}\" does not exist, skipping"));
-                continue;
-            }
-            return Err(no_role(name));
+            ddl.skip(missing::role(name), if_exists)?;
+            continue;
         };
         if role.oid == ddl.owner() {
             return Err(Error::new(sqlstate::OBJECT_IN_USE, "current user cannot be dropped"));
@@ -327,7 +324,7 @@ enum Change {
 /// and for those who have it with the ADMIN OPTION.
 fn require_admin(ddl: &Ddl<'_>, group: Oid) -> Result<()> {
     let catalog = ddl.catalog();
-    let Some(group) = catalog.role(group) else { return Err(no_role("")) };
+    let Some(group) = catalog.role(group) else { return Err(missing::role("")) };
     if group.superuser {
         return require_superuser(ddl, "alter superusers");
     }
@@ -358,7 +355,7 @@ fn change_members(ddl: &mut Ddl<'_>, group: Oid, members: &[Oid], change: Change
 /// Makes `member` a member of `group`.
 fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid, with_admin: bool) -> Result<()> {
     let catalog = ddl.catalog();
-    let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+    let mut role = (**catalog.role(member).ok_or_else(|| missing::role(""))?).clone();
     let membership = [(group, "cannot have explicit members"), (member, "cannot be a member of any role")];
     if let Some((_, what)) = membership.iter().find(|(oid, _)| *oid == DATABASE_OWNER_ROLE) {
         return Err(Error::internal(format!("role \"pg_database_owner\" {what}")));
@@ -386,7 +383,7 @@ fn add_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid, with_admin: bool) -> R
 /// Takes a membership back, or its ADMIN OPTION alone.
 fn remove_member(ddl: &mut Ddl<'_>, group: Oid, member: Oid, only_admin: bool) -> Result<()> {
     let catalog = ddl.catalog();
-    let mut role = (**catalog.role(member).ok_or_else(|| no_role(""))?).clone();
+    let mut role = (**catalog.role(member).ok_or_else(|| missing::role(""))?).clone();
     if !role.member_of.contains(&group) {
         let group = catalog.role(group).map_or("", |group| group.name.as_str());
         let message = format!("role \"{}\" is not a member of role \"{group}\"", role.name);

@@ -1,14 +1,14 @@
 //! CREATE, ALTER and the sequences behind serial and identity columns.
 
 use base::lock_mode::LockMode;
-use base::{Error, FileNumber, Oid, Result, sqlstate};
+use base::{Error, FileNumber, Oid, Result, missing, sqlstate};
 use schema::catalog::{Persistence, RelationKind, SequenceDef, TableDef};
 use syntax::tree::{
     AlterSequence, CreateSequence, DefinitionElement, DefinitionValue, Name, QualifiedName, TablePersistence,
 };
 use types::oids;
 
-use super::ddl::{Ddl, Found, no_column};
+use super::ddl::{Ddl, Found};
 use crate::state::UtilityOutput;
 use planner::names;
 
@@ -52,8 +52,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterSequence) -> Result<UtilityO
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
         None if alter.if_exists => {
-            let message = format!("relation \"{}\" does not exist, skipping", alter.name);
-            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+            ddl.notice_skipped(&missing::relation(&alter.name));
             return Ok(UtilityOutput::tag("ALTER SEQUENCE"));
         }
         None => return Err(ddl.no_relation(&alter.name)),
@@ -323,6 +322,6 @@ fn owned_by(ddl: &mut Ddl<'_>, def: &SequenceDef, owner: Option<Vec<Name>>) -> R
             "sequence must be in same schema as table it is linked to",
         ));
     }
-    let Some(place) = table.column_by_name(&column) else { return Err(no_column(&table, &column)) };
+    let Some(place) = table.column_by_name(&column) else { return Err(missing::column_of(&column, &table.name)) };
     Ok(Some((table.oid, place)))
 }

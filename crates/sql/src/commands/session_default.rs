@@ -1,6 +1,6 @@
 //! ALTER ROLE ... SET and ALTER DATABASE ... SET.
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::Subject;
 use schema::catalog::DATABASE_OID;
 use syntax::tree::{Name, RoleName, VariableSet};
@@ -61,7 +61,7 @@ fn database_named(ddl: &Ddl<'_>, name: &Name) -> Result<Oid> {
     if name.as_str() == ddl.state.database_name() {
         return Ok(DATABASE_OID);
     }
-    Err(Error::new(sqlstate::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")))
+    Err(missing::database(name))
 }
 
 fn require_database_owner(ddl: &Ddl<'_>) -> Result<()> {

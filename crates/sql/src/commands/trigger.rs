@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::Privileges;
 use plan::user_types::is_composite_type;
 use plan::{CatalogView, Expr, ExprKind, SUPPRESS_REDUNDANT_UPDATES, Variable, builtin_trigger_function};
@@ -17,7 +17,7 @@ use syntax::tree::{CreateTrigger, WhichTriggers};
 use types::reg_types::quote_identifier;
 use types::{SqlType, oids};
 
-use super::ddl::{Ddl, Found, no_column, system_refusal};
+use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::relation;
 use crate::commands::definitions::as_read_now;
 use crate::state::planning::Environment;
@@ -40,7 +40,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
     let (old_table, new_table) = transition_tables(&table, create)?;
     let mut update_columns = Vec::new();
     for name in &create.update_columns {
-        let place = table.column_by_name(name).ok_or_else(|| no_column(&table, name))?;
+        let place = table.column_by_name(name).ok_or_else(|| missing::column_of(name, &table.name))?;
         if update_columns.contains(&place) {
             let message = format!("column \"{name}\" specified more than once");
             return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
@@ -245,10 +245,7 @@ fn trigger_function(ddl: &Ddl<'_>, create: &CreateTrigger) -> Result<Oid> {
 
 /// The table's trigger of this name: 42704 if there is none.
 pub(super) fn place_of(table: &TableDef, name: &str) -> Result<usize> {
-    table.triggers.iter().position(|def| def.name == name).ok_or_else(|| {
-        let message = format!("trigger \"{name}\" for table \"{}\" does not exist", table.name);
-        Error::new(sqlstate::UNDEFINED_OBJECT, message)
-    })
+    table.triggers.iter().position(|def| def.name == name).ok_or_else(|| missing::trigger(name, &table.name))
 }
 
 /// ALTER TABLE ... ENABLE and DISABLE TRIGGER.

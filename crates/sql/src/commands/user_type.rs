@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::user_types::{self, DomainCheck, TypeBody};
 use plan::{CatalogView, Expr, ExprKind};
 use schema::catalog::{CustomDef, Object, RelationKind, class};
@@ -320,7 +320,7 @@ pub(super) fn required(ddl: &Ddl<'_>, name: &QualifiedName, mode: LockMode) -> R
         return Err(Error::unsupported(format!("type \"{name}\" is built in and cannot be changed")));
     }
     ddl.engine().observe_horizon();
-    Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")))
+    Err(missing::data_type(name))
 }
 
 fn body_of(def: &CustomDef) -> Result<TypeBody> {
@@ -463,18 +463,13 @@ pub(super) fn alter_domain(ddl: &mut Ddl<'_>, alter: &AlterDomain) -> Result<Uti
             let before = checks.len();
             checks.retain(|check| check.name != name.as_str());
             if checks.len() == before {
-                let message = format!("constraint \"{name}\" of domain \"{}\" does not exist", def.name);
-                if !*if_exists {
-                    return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
-                }
-                ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+                ddl.skip(missing::constraint_of_domain(name, &def.name), *if_exists)?;
                 return Ok(done);
             }
         }
         AlterDomainAction::ValidateConstraint(name) => {
             let Some(check) = checks.iter_mut().find(|check| check.name == name.as_str()) else {
-                let message = format!("constraint \"{name}\" of domain \"{}\" does not exist", def.name);
-                return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+                return Err(missing::constraint_of_domain(name, &def.name));
             };
             check.validated = true;
             asked = Some(check_to_validate(ddl, &check.expression, base)?);

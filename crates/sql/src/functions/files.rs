@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Error, FileNumber, Oid, Result, limits, sqlstate};
+use base::{Error, FileNumber, Oid, Result, limits, missing, sqlstate};
 use plan::privileges::Privileges;
 use types::{RecordShape, RecordValue, SqlType, Value, function};
 
@@ -30,8 +30,7 @@ pub(super) const FUNCTIONS: Bodies = &[
     (2168, |run, args| {
         let name = text(args, 0)?;
         if name != run.state.database_name() {
-            let message = format!("database \"{name}\" does not exist");
-            return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message));
+            return Err(missing::database(name));
         }
         database_size(run)
     }),

@@ -2,7 +2,7 @@
 //!
 //! The answers of [`plan::privileges`], for a user of one's choice.
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::{
     ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,
 };
@@ -215,8 +215,7 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
             if let Value::Text(name) = &rest[0]
                 && name.as_str() != run.state.database_name()
             {
-                let message = format!("database \"{name}\" does not exist");
-                return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message));
+                return Err(missing::database(name));
             }
             may(DATABASE_OID)
         }
@@ -249,7 +248,7 @@ fn role(run: &Run<'_, '_>, value: &Value) -> Result<Option<Oid>> {
         Value::Text(name) if name.as_str() == "public" => Ok(None),
         Value::Text(name) => match catalog.role_by_name(name) {
             Some(role) => Ok(Some(role.oid)),
-            None => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))),
+            None => Err(missing::role(name)),
         },
         other => Ok(catalog.role(oid_of(other)?).map(|role| role.oid)),
     }
@@ -277,7 +276,7 @@ fn column_number(run: &Run<'_, '_>, relation: Oid, column: &Value) -> Result<Opt
             let place = fields.iter().position(|(field, _)| field == name.as_str());
             return match place {
                 Some(place) => Ok(Some(place as i32 + 1)),
-                None => Err(no_column(name, &def.name)),
+                None => Err(missing::column_of(name, &def.name)),
             };
         }
         _ => return Ok(Some(1)),
@@ -287,13 +286,8 @@ fn column_number(run: &Run<'_, '_>, relation: Oid, column: &Value) -> Result<Opt
     let own = table.column_by_name(name).map(|place| place as i32 + 1);
     match own.or(of_system.filter(|_| table.kind != RelationKind::View)) {
         Some(number) => Ok(Some(number)),
-        None => Err(no_column(name, &table.name)),
+        None => Err(missing::column_of(name, &table.name)),
     }
-}
-
-fn no_column(name: &str, relation: &str) -> Error {
-    let message = format!("column \"{name}\" of relation \"{relation}\" does not exist");
-    Error::new(sqlstate::UNDEFINED_COLUMN, message)
 }
 
 fn check_privilege_name(what: What, privilege: &str) -> Result<()> {

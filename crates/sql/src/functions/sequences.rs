@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::lock_mode::{LockMode, WaitPolicy};
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::Privileges;
 use types::{RecordShape, RecordValue, SqlType, Value, function};
 
@@ -81,8 +81,7 @@ fn serial_sequence(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let place = catalog.table(table).and_then(|table| table.column_by_name(column_name));
     let Some(place) = place else {
         let relation = catalog.table(table).map_or(table_name, |table| &table.name);
-        let message = format!("column \"{column_name}\" of relation \"{relation}\" does not exist");
-        return Err(Error::new(sqlstate::UNDEFINED_COLUMN, message));
+        return Err(missing::column_of(column_name, relation));
     };
     let owned = catalog.sequences().find(|sequence| sequence.owned_by == Some((table, place)));
     Ok(owned

@@ -22,7 +22,7 @@ mod types_of;
 
 use std::sync::Arc;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use frame::Frame;
 use interpret::{Flow, leaving, outputs, run_block};
 use plan::CatalogView;
@@ -111,7 +111,7 @@ pub fn call(
                 let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, true)?;
                 Ok(rows.into_iter().next().unwrap_or_default())
             }),
-            other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+            other => Err(missing::language(other)),
         })
     })
 }
@@ -161,7 +161,7 @@ pub fn call_set(
                 let rows = crate::sql_function::run(run, definition.as_ref().unwrap_or(function), arguments, false)?;
                 Ok(ReadyRows::boxed(rows))
             }),
-            other => Err(Error::new(sqlstate::UNDEFINED_OBJECT, format!("language \"{other}\" does not exist"))),
+            other => Err(missing::language(other)),
         })
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Error, Result, sqlstate};
+use base::{Result, missing};
 use plan::user_types::composite_shape;
 use types::{CatalogLookup, RecordShape};
 
@@ -51,8 +51,7 @@ impl Parser<'_> {
             return Ok(self.variables[place].kind.clone());
         }
         let Some((column, table)) = parts.split_last().filter(|(_, table)| !table.is_empty()) else {
-            let message = format!("type \"{}\" does not exist", parts.join("."));
-            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+            return Err(missing::data_type(parts.join(".")));
         };
         // A field of a variable.
         if let [record] = table
@@ -65,8 +64,7 @@ impl Parser<'_> {
         let shape = self.row_shape(table)?;
         let found = shape.fields.iter().find(|(name, _)| name == column).ok_or_else(|| {
             let relation = &table[table.len() - 1];
-            let message = format!("column \"{column}\" of relation \"{relation}\" does not exist");
-            Error::new(sqlstate::UNDEFINED_COLUMN, message)
+            missing::column_of(column, relation)
         })?;
         Ok(kind_of(found.1, self.catalog))
     }
@@ -88,9 +86,6 @@ impl Parser<'_> {
                 Arc::new(RecordShape::without_type(fields.collect()))
             }),
         };
-        found.ok_or_else(|| {
-            let message = format!("relation \"{}\" does not exist", parts.join("."));
-            Error::new(sqlstate::UNDEFINED_TABLE, message)
-        })
+        found.ok_or_else(|| missing::relation(parts.join(".")))
     }
 }

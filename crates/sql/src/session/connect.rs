@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::access::{AccessRules, Attempt, Demand};
 use base::report::Identity;
 use base::settings::{Id, SessionSettings};
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, missing, sqlstate};
 use engine::Database;
 use pgwire::api::auth::sasl::scram::ScramSecret;
 use plan::CatalogCallbacks;
@@ -51,8 +51,7 @@ impl Instance {
         }
         self.check_connection_limit(role)?;
         if request.database != DATABASE {
-            let message = format!("database \"{}\" does not exist", request.database);
-            return Err(Error::new(sqlstate::INVALID_CATALOG_NAME, message).fatal());
+            return Err(missing::database(&request.database).fatal());
         }
         if let Some(database) = Subject::find(&catalog, DATABASE_OID)
             && !database.privileges_of(&catalog, role.oid).contains(Privileges::CONNECT)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use syntax::tree;
 use types::{SqlType, Value};
 
@@ -79,12 +79,11 @@ impl SqlSession {
             self.state.prepared.borrow().get(name).cloned()
         };
         found.ok_or_else(|| {
-            let message = if name.is_empty() {
-                "unnamed prepared statement does not exist".to_owned()
-            } else {
-                format!("prepared statement \"{name}\" does not exist")
-            };
-            Error::new(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
+            if name.is_empty() {
+                let message = "unnamed prepared statement does not exist";
+                return Error::new(sqlstate::INVALID_SQL_STATEMENT_NAME, message);
+            }
+            missing::prepared_statement(name)
         })
     }
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 
 use super::cursor::Cursor;
 use super::plan_cache::Planned;
@@ -58,10 +58,6 @@ impl OpenCursor {
     fn is_reading(&self) -> bool {
         self.cursor.as_ref().is_none_or(|cursor| !(cursor.has_failed || cursor.hold && cursor.is_held()))
     }
-}
-
-fn no_cursor(name: &str) -> Error {
-    Error::new(sqlstate::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
 }
 
 fn cannot_drop(name: &str, what: &str) -> Error {
@@ -182,7 +178,7 @@ impl SessionState {
     /// The error of a FETCH from what is no cursor: a portal of the protocol that runs, or one that gives no rows, or nothing.
     fn error_of_fetch(&self, name: &str) -> Error {
         match self.portals.is_running(name) {
-            None => no_cursor(name),
+            None => missing::cursor(name),
             Some(true) => cannot_run(name),
             Some(false) => Error::internal("unsupported portal strategy"),
         }
@@ -195,7 +191,7 @@ impl SessionState {
     pub(crate) fn close_cursor(&self, name: &str) -> Result<()> {
         match self.cursors.borrow().get(name) {
             None if self.portals.is_running(name) == Some(true) => return Err(cannot_drop(name, "active")),
-            None => return Err(no_cursor(name)),
+            None => return Err(missing::cursor(name)),
             Some(_) if self.looped_cursors.borrow().iter().any(|looped| looped == name) => {
                 return Err(cannot_drop(name, "pinned"));
             }

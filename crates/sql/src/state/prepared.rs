@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::settings::Id;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::StatementKind;
 use sync::Mutex;
 use syntax::tree;
@@ -249,10 +249,7 @@ impl Prepared {
 /// # Errors
 /// 26000 if there is none.
 pub(crate) fn prepared_named(state: &SessionState, name: &str) -> Result<Arc<Prepared>> {
-    state.prepared.borrow().get(name).cloned().ok_or_else(|| {
-        let message = format!("prepared statement \"{name}\" does not exist");
-        Error::new(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
-    })
+    state.prepared.borrow().get(name).cloned().ok_or_else(|| missing::prepared_statement(name))
 }
 
 /// The expected cost of a plan.

@@ -3,7 +3,7 @@
 pub use base::settings::words::TwophaseState;
 use std::path::{Path, PathBuf};
 
-use base::{Error, Lsn, Oid, OwnerId, Result, Xid, sqlstate};
+use base::{Error, Lsn, Oid, OwnerId, Result, Xid, missing, sqlstate};
 use rustc_hash::FxHashMap;
 use ssi::SerializableTransaction;
 use sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -187,8 +187,7 @@ impl PreparedTable {
     ) -> Result<Claimed> {
         let mut entries = self.entries.lock();
         let Some(Entry::Prepared(prepared)) = entries.get_mut(gid) else {
-            let message = format!("prepared transaction with identifier \"{gid}\" does not exist");
-            return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+            return Err(missing::prepared_transaction(gid));
         };
         may_finish(&prepared.view)?;
         if prepared.is_claimed {

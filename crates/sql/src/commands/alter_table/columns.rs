@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::limits::COLUMNS_MAX;
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use plan::Expr;
 use plan::user_types::restricts_nothing;
 use schema::catalog::{ColumnDef, ConstraintKind, RelationKind, TableDef};
@@ -13,7 +13,7 @@ use syntax::tree::{self, ColumnDefinition, DefinitionElement, Name};
 use types::{SqlType, StorageKind, Value, Volatility, oids};
 
 use super::super::column::{self, Counted};
-use super::super::ddl::{Ddl, no_column, without_position};
+use super::super::ddl::{Ddl, without_position};
 use super::super::dependencies::{Node, drop_all};
 use super::super::index::rebuild_over_whole_rows;
 use super::super::reshape::{Reshaping, Stored, refuse_stored_rows};
@@ -202,12 +202,7 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, cascade: bool, if_e
         return Err(Error::unsupported(format!("cannot drop system column \"{name}\"")));
     }
     let Some(place) = def.column_by_name(name) else {
-        if if_exists {
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist, skipping", def.name);
-            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
-            return Ok(());
-        }
-        return Err(no_column(&def, name));
+        return ddl.skip(missing::column_of(name, &def.name), if_exists);
     };
     drop_all(ddl, &[Node::Column(oid, place)], cascade)
 }
@@ -291,11 +286,7 @@ pub(super) fn drop_expression(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, if_exist
     let place = place_of(&def, name)?;
     if def.columns[place].generated.is_none() {
         let message = format!("column \"{name}\" of relation \"{}\" is not a stored generated column", def.name);
-        if if_exists {
-            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
-            return Ok(());
-        }
-        return Err(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        return ddl.skip(Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message), if_exists);
     }
     let mut new = (*def).clone();
     new.columns[place].generated = None;
@@ -373,12 +364,7 @@ pub(super) fn drop_identity(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, if_exists:
     debug_assert_eq!(def.kind, RelationKind::Table);
     let place = place_of(&def, name)?;
     let Some(identity) = def.columns[place].identity else {
-        let error = not_identity(&def, name);
-        if if_exists {
-            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message()));
-            return Ok(());
-        }
-        return Err(error);
+        return ddl.skip(not_identity(&def, name), if_exists);
     };
     ddl.lock(identity.sequence, LockMode::AccessExclusive)?;
     let mut new = (*def).clone();

@@ -9,14 +9,14 @@ mod types;
 use std::sync::Arc;
 
 use base::lock_mode::LockMode;
-use base::{Error, Oid, Result, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use schema::catalog::{
     ConstraintKind as StoredConstraintKind, Object, Persistence, RelationKind, TableDef, TriggerEnabled,
 };
 
 pub(super) use types::read_by_view;
 
-use super::ddl::{Ddl, Found, no_column, system_refusal};
+use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::{Node, drop_all, relation};
 use super::index::not_for;
 use super::options::{self, OptionsOf};
@@ -42,8 +42,7 @@ pub(super) fn alter(ddl: &mut Ddl<'_>, alter: &AlterTable) -> Result<UtilityOutp
     let found = match ddl.find_locked(&alter.name, mode)? {
         Some(found) => found,
         None if alter.if_exists => {
-            let message = format!("relation \"{}\" does not exist, skipping", alter.name);
-            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+            ddl.notice_skipped(&missing::relation(&alter.name));
             return Ok(UtilityOutput::tag(tag));
         }
         None => return Err(ddl.no_relation(&alter.name)),
@@ -289,7 +288,7 @@ pub(super) fn place_of(table: &TableDef, column: &str) -> Result<usize> {
     if index::is_system_column(column) {
         return Err(Error::unsupported(format!("cannot alter system column \"{column}\"")));
     }
-    table.column_by_name(column).ok_or_else(|| no_column(table, column))
+    table.column_by_name(column).ok_or_else(|| missing::column_of(column, &table.name))
 }
 
 fn add_constraint(ddl: &mut Ddl<'_>, oid: Oid, constraint: &Constraint) -> Result<()> {
@@ -314,12 +313,7 @@ fn drop_constraint(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, cascade: bool, if_e
         return Err(error.hint(format!("You can drop trigger {trigger} on table {table} instead.")));
     }
     let Some(constraint) = def.constraints.iter().find(|constraint| constraint.name == name.as_str()) else {
-        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", def.name);
-        if if_exists {
-            ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
-            return Ok(());
-        }
-        return Err(Error::new(sqlstate::UNDEFINED_OBJECT, message));
+        return ddl.skip(missing::constraint_of_relation(name, &def.name), if_exists);
     };
     if let StoredConstraintKind::ForeignKey { referenced_table, .. } = &constraint.kind {
         // The key's checks wait for events of that table, too.

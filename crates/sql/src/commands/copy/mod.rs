@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base::limits::MESSAGE_BODY_MAX_BYTES;
 use base::lock_mode::{LockMode, WaitPolicy};
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, missing, sqlstate};
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
 use options::{CopyFormat, CopyOptions, Header};
 use plan::privileges::Privileges;
@@ -106,8 +106,7 @@ fn columns_of_catalog<'c>(table: &'c VirtualTable, names: &'c [Name]) -> Result<
     }
     for (number, name) in names.iter().enumerate() {
         if table.columns.iter().all(|column| column.name != *name) {
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            return Err(Error::new(sqlstate::UNDEFINED_COLUMN, message));
+            return Err(missing::column_of(name, &table.name));
         }
         if names[..number].contains(name) {
             return Err(named_twice(name));
@@ -240,12 +239,7 @@ fn columns_of(table: &TableDef, names: &[Name]) -> Result<Vec<usize>> {
     }
     let mut places = Vec::with_capacity(names.len());
     for name in names {
-        let place = table.column_by_name(name).ok_or_else(|| {
-            Error::new(
-                sqlstate::UNDEFINED_COLUMN,
-                format!("column \"{name}\" of relation \"{}\" does not exist", table.name),
-            )
-        })?;
+        let place = table.column_by_name(name).ok_or_else(|| missing::column_of(name, &table.name))?;
         if table.columns[place].generated.is_some() {
             let message = format!("column \"{name}\" is a generated column");
             return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message)
@@ -267,10 +261,7 @@ fn named_twice(name: &str) -> Error {
 /// Checks the columns that an option names: each is copied, and named once. 42703, 42P10, 42701.
 fn check_option_columns(table: &TableDef, columns: &[usize], option: &str, names: &[String]) -> Result<()> {
     for (index, name) in names.iter().enumerate() {
-        let place = table.column_by_name(name).ok_or_else(|| {
-            let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            Error::new(sqlstate::UNDEFINED_COLUMN, message)
-        })?;
+        let place = table.column_by_name(name).ok_or_else(|| missing::column_of(name, &table.name))?;
         if names[..index].contains(name) {
             return Err(named_twice(name));
         }
@@ -286,7 +277,7 @@ fn check_option_columns(table: &TableDef, columns: &[usize], option: &str, names
 fn check_quoted_columns(columns: &[ResultColumn], names: &[String]) -> Result<()> {
     for (index, name) in names.iter().enumerate() {
         if columns.iter().all(|column| column.name != name.as_str()) {
-            return Err(Error::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")));
+            return Err(missing::column(name));
         }
         if names[..index].contains(name) {
             return Err(named_twice(name));

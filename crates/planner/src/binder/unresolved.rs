@@ -1,6 +1,6 @@
 //! Errors for names that stand for nothing, with the hints that PostgreSQL gives.
 
-use base::{Error, sqlstate};
+use base::{Error, missing, sqlstate};
 use plan::bound::{Relation, RelationKind};
 use syntax::tree::{Location, Name};
 
@@ -53,7 +53,7 @@ impl Binder<'_, '_> {
                 Err(error) => return error,
             }
         }
-        let error = self.error(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), location);
+        let error = self.at(missing::column(name), location);
         // It may exist where it can't be seen from here.
         let is_system = SYSTEM_COLUMNS.iter().any(|(system, ..)| *system == name.as_str());
         let has_name = |scope: &Scope, number: u32, relation: &Relation| {
