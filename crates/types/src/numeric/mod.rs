@@ -303,15 +303,18 @@ impl Numeric {
                     return Ok(Numeric::from_i128(i128::from(*unscaled) * i128::from(*power), shown));
                 }
             } else if scale >= 0 {
-                let drop = (current - scale) as usize;
-                let Some(power) = POWERS.get(drop) else {
-                    return Ok(Numeric::Small { unscaled: 0, scale: shown as u16 });
+                let power = match (current - scale) as usize {
+                    drop @ ..=18 => POWERS[drop].unsigned_abs(),
+                    // 64 bits can have more than half of it.
+                    19 => 10_u64.pow(19),
+                    _ => return Ok(Numeric::Small { unscaled: 0, scale: shown as u16 }),
                 };
-                let (mut quotient, remainder) = (unscaled / power, unscaled % power);
-                if round && remainder.unsigned_abs() >= power.unsigned_abs().div_ceil(2) {
-                    quotient += unscaled.signum();
+                let magnitude = unscaled.unsigned_abs();
+                let (mut quotient, remainder) = ((magnitude / power) as i64, magnitude % power);
+                if round && remainder >= power / 2 {
+                    quotient += 1;
                 }
-                return Ok(Numeric::Small { unscaled: quotient, scale: shown as u16 });
+                return Ok(Numeric::Small { unscaled: quotient * unscaled.signum(), scale: shown as u16 });
             }
         }
         let (unscaled, _) = self.to_parts().expect("a finite number has parts");
