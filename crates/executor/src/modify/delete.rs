@@ -2,13 +2,12 @@
 
 use base::lock_mode::RowLockMode;
 use base::{Result, Tid};
-use engine::{Isolation, Modify};
 use plan::Event;
 use schema::catalog::TriggerTiming;
 use schema::row::RowBytes;
 use types::Value;
 
-use super::{Attempt, OpenTarget, already_changed, concurrent_change, ctid};
+use super::{Attempt, Obstacle, OpenTarget, already_changed, ctid};
 use crate::recheck::{Recheck, Rechecked};
 use crate::scan::evaluate_into;
 use crate::{BoxOperator, Firing, Operator, Run};
@@ -51,34 +50,19 @@ impl<'p> DeleteRows<'p> {
             return Ok(false);
         }
         let row = loop {
-            let (outcome, in_lock) = match delete_row(open, &mut tid, &self.old, needs_old, run)? {
+            let obstacle = match delete_row(open, &mut tid, &self.old, needs_old, run)? {
                 Attempt::Done { row, .. } => break row,
                 Attempt::LeftAlone => return Ok(false),
-                Attempt::Failed { outcome, in_lock } => (outcome, in_lock),
+                Attempt::Failed(obstacle) => obstacle,
             };
-            let isolation = run.engine().isolation();
-            match outcome {
-                Modify::Done { .. } | Modify::Skipped => return Ok(false),
-                Modify::SelfModified { command } => {
-                    // Triggers lock the row as one to be updated.
-                    already_changed(if in_lock { "updated" } else { "deleted" }, command, run)?;
+            let Some(newest) = obstacle.next_version("deleted", run)? else { return Ok(false) };
+            let (current, old) = (&mut self.current, &mut self.old);
+            match self.recheck.try_again(self.node.scan, &open.table, newest, current, old, run)? {
+                Rechecked::Qualifies(version) => tid = version,
+                Rechecked::Fails => return Ok(false),
+                Rechecked::SelfModified(command) => {
+                    already_changed("deleted", command, run)?;
                     return Ok(false);
-                }
-                Modify::Deleted { .. } if isolation == Isolation::ReadCommitted => return Ok(false),
-                Modify::Deleted { .. } => return Err(concurrent_change("delete")),
-                Modify::Updated { .. } if isolation != Isolation::ReadCommitted => {
-                    return Err(concurrent_change("update"));
-                }
-                Modify::Updated { newest, .. } => {
-                    let (current, old) = (&mut self.current, &mut self.old);
-                    match self.recheck.try_again(self.node.scan, &open.table, newest, current, old, run)? {
-                        Rechecked::Qualifies(version) => tid = version,
-                        Rechecked::Fails => return Ok(false),
-                        Rechecked::SelfModified(command) => {
-                            already_changed("deleted", command, run)?;
-                            return Ok(false);
-                        }
-                    }
                 }
             }
         };
@@ -107,8 +91,8 @@ pub(super) fn delete_row<'p>(
     run: &mut Run<'_, 'p>,
 ) -> Result<Attempt> {
     if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Delete) {
-        if let Some(outcome) = open.lock_for_triggers(tid, RowLockMode::Update, run)? {
-            return Ok(Attempt::Failed { outcome, in_lock: true });
+        if let Some(obstacle) = open.lock_for_triggers(tid, RowLockMode::Update, run)? {
+            return Ok(Attempt::Failed(obstacle));
         }
         let values = open.values_of(old, *tid)?;
         if Firing(triggers).before_row(Event::Delete, None, Some(&values), None, run)?.is_none() {
@@ -116,7 +100,10 @@ pub(super) fn delete_row<'p>(
         }
     }
     let outcome = run.engine().delete(&open.table, *tid)?;
-    let Modify::Done { tid: stored } = outcome else { return Ok(Attempt::Failed { outcome, in_lock: false }) };
+    let stored = match Obstacle::check(outcome, false) {
+        Ok(tid) => tid,
+        Err(obstacle) => return Ok(Attempt::Failed(obstacle)),
+    };
     let row = if is_read { Some(open.values_of(old, *tid)?) } else { None };
     if let Some(values) = &row {
         open.foreign_keys.after_delete(values, run);

@@ -2,7 +2,6 @@
 
 use base::{Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
-use engine::{Isolation, Modify};
 use plan::{Event, MergeAction, MergeWhen};
 use schema::row::{ColumnSet, RowBytes};
 use types::Value;
@@ -10,7 +9,7 @@ use types::Value;
 use super::delete::delete_row;
 use super::insert::insert_row;
 use super::update::RowUpdate;
-use super::{Attempt, OpenTarget, already_changed, assigned_columns, concurrent_change, ctid};
+use super::{Attempt, Obstacle, OpenTarget, assigned_columns, ctid};
 use crate::evaluate::{evaluate, is_true};
 use crate::measure::Effort;
 use crate::recheck::{Recheck, Rechecked};
@@ -55,10 +54,14 @@ impl<'p> Opened<'p> {
     fn of(node: &'p plan::Merge, run: &Run<'_, 'p>) -> Result<Opened<'p>> {
         let target = OpenTarget::open(&node.target, run)?;
         let mut named = ColumnSet::new();
+        for clause in &node.clauses {
+            if let MergeAction::Update(assignments) = &clause.action {
+                assigned_columns(assignments).iter().for_each(|column| named.insert(column));
+            }
+        }
         let updates = node.clauses.iter().map(|clause| {
             let MergeAction::Update(assignments) = &clause.action else { return None };
-            assigned_columns(assignments).iter().for_each(|column| named.insert(column));
-            Some(RowUpdate::new(assignments, &target))
+            Some(RowUpdate::new(assignments, named.clone(), false, &target))
         });
         let updates = updates.collect();
         Ok(Opened { target, updates, named })
@@ -144,14 +147,14 @@ impl<'p> MergeRows<'p> {
             {
                 return Ok(true);
             }
-            let Opened { target, updates, named } = open;
+            let Opened { target, updates, .. } = open;
             let update = updates[number].as_mut();
             let is_update = update.is_some();
             let attempt = match update {
-                Some(update) => update.attempt(target, &mut tid, &self.old, &self.current, (named, false), run)?,
+                Some(update) => update.attempt(target, &mut tid, &self.old, &self.current, run)?,
                 None => delete_row(target, &mut tid, &self.old, true, run)?,
             };
-            let (outcome, in_lock) = match attempt {
+            let obstacle = match attempt {
                 Attempt::Done { .. } => {
                     let count = if is_update { &mut self.counts.updated } else { &mut self.counts.deleted };
                     *count += 1;
@@ -159,18 +162,15 @@ impl<'p> MergeRows<'p> {
                     return Ok(true);
                 }
                 Attempt::LeftAlone => return Ok(true),
-                Attempt::Failed { outcome, in_lock } => (outcome, in_lock),
+                Attempt::Failed(obstacle) => obstacle,
             };
-            let newest = match newer_version(outcome, in_lock, run)? {
-                Some(newest) => newest,
-                None => return Ok(false),
-            };
+            let Some(newest) = next_version(obstacle, run)? else { return Ok(false) };
             let (current, old) = (&mut self.current, &mut self.old);
             match self.recheck.try_again(self.node.scan, &target.table, newest, current, old, run)? {
                 Rechecked::Qualifies(version) => tid = version,
                 Rechecked::Fails => return Ok(false),
                 Rechecked::SelfModified(command) => {
-                    newer_version(Modify::SelfModified { command }, false, run)?;
+                    next_version(Obstacle::SelfModified { command, in_lock: false }, run)?;
                     return Ok(false);
                 }
             }
@@ -195,25 +195,19 @@ impl<'p> MergeRows<'p> {
     }
 }
 
-/// After an attempt that failed: the version to look at next, or `None` if the row is not there any more. `in_lock`: the attempt failed
-/// when the row was locked for triggers.
+/// Returns the version to look at next, or `None` if the row is not there any more.
 ///
 /// # Errors
-/// 21000 if the statement has changed the row already, 27000 if a trigger has, 40001 above read committed.
-fn newer_version(outcome: Modify, in_lock: bool, run: &Run<'_, '_>) -> Result<Option<Tid>> {
-    let may_go_on = run.engine().isolation() == Isolation::ReadCommitted;
-    match outcome {
-        Modify::SelfModified { command } => {
-            already_changed(if in_lock { "updated" } else { "updated or deleted" }, command, run)?;
-            let message = "MERGE command cannot affect row a second time";
-            Err(Error::new(sqlstate::CARDINALITY_VIOLATION, message)
-                .hint("Ensure that not more than one source row matches any one target row."))
-        }
-        Modify::Deleted { .. } if !may_go_on => Err(concurrent_change("delete")),
-        Modify::Updated { .. } if !may_go_on => Err(concurrent_change("update")),
-        Modify::Updated { newest, .. } => Ok(Some(newest)),
-        Modify::Deleted { .. } | Modify::Done { .. } | Modify::Skipped => Ok(None),
+/// 21000 if the statement has changed the row already; else as [`Obstacle::next_version`].
+fn next_version(obstacle: Obstacle, run: &Run<'_, '_>) -> Result<Option<Tid>> {
+    let is_own = matches!(obstacle, Obstacle::SelfModified { .. });
+    let newest = obstacle.next_version("updated or deleted", run)?;
+    if is_own {
+        let message = "MERGE command cannot affect row a second time";
+        return Err(Error::new(sqlstate::CARDINALITY_VIOLATION, message)
+            .hint("Ensure that not more than one source row matches any one target row."));
     }
+    Ok(newest)
 }
 
 impl<'p> Operator<'p> for MergeRows<'p> {

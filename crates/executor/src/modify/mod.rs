@@ -3,6 +3,7 @@
 mod delete;
 mod insert;
 mod merge;
+mod on_conflict;
 mod update;
 
 use std::cell::OnceCell;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use base::lock_mode::{RowLockMode, WaitPolicy};
 use base::{CommandId, Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
-use engine::{Modify, Table};
+use engine::{Isolation, Modify, Table};
 use plan::{Assignment, Event, Expr, ExprKind, ScanColumn, TableTriggers, Target};
 use schema::catalog::{Persistence, TriggerTiming};
 use schema::row::{ColumnSet, Datum};
@@ -42,12 +43,56 @@ enum Attempt {
     /// A BEFORE trigger has left the row as it is.
     LeftAlone,
     /// It can't be done with this version.
-    Failed {
-        /// Why.
-        outcome: Modify,
+    Failed(Obstacle),
+}
+
+/// The reason why a version can't be updated or deleted.
+enum Obstacle {
+    /// The own transaction changed the row already.
+    SelfModified {
+        /// The command that did: this one or a later one.
+        command: CommandId,
         /// It showed when the row was locked for BEFORE triggers.
         in_lock: bool,
     },
+    /// Another transaction's committed update.
+    Updated {
+        /// The version it was updated to.
+        newest: Tid,
+    },
+    /// Another transaction's committed delete.
+    Deleted,
+}
+
+impl Obstacle {
+    /// Returns the version that was changed or locked, or what was in the way. Rows to be changed are waited for and never skipped.
+    fn check(outcome: Modify, in_lock: bool) -> Result<Tid, Obstacle> {
+        match outcome {
+            Modify::Done { tid } => Ok(tid),
+            Modify::SelfModified { command } => Err(Obstacle::SelfModified { command, in_lock }),
+            Modify::Updated { newest, .. } => Err(Obstacle::Updated { newest }),
+            Modify::Deleted { .. } | Modify::Skipped => Err(Obstacle::Deleted),
+        }
+    }
+
+    /// Returns the version to try next, or `None` if the row is to be left as it is. `verb` is what the statement does: `updated`.
+    ///
+    /// # Errors
+    /// 27000 if a trigger or function of the statement has changed the row; above read committed 40001 for other transactions' changes.
+    fn next_version(self, verb: &str, run: &Run<'_, '_>) -> Result<Option<Tid>> {
+        let may_go_on = run.engine().isolation() == Isolation::ReadCommitted;
+        match self {
+            Obstacle::SelfModified { command, in_lock } => {
+                // Triggers lock the row as one to be updated.
+                already_changed(if in_lock { "updated" } else { verb }, command, run)?;
+                Ok(None)
+            }
+            Obstacle::Updated { newest } if may_go_on => Ok(Some(newest)),
+            Obstacle::Updated { .. } => Err(concurrent_change("update")),
+            Obstacle::Deleted if may_go_on => Ok(None),
+            Obstacle::Deleted => Err(concurrent_change("delete")),
+        }
+    }
 }
 
 /// The table a statement changes, open.
@@ -168,15 +213,14 @@ impl<'p> OpenTarget<'p> {
         if sets_key { RowLockMode::Update } else { RowLockMode::NoKeyUpdate }
     }
 
-    /// Locks the row that BEFORE triggers are about to see; what became of it if it is not there any more.
-    fn lock_for_triggers(&self, tid: &mut Tid, mode: RowLockMode, run: &Run<'_, 'p>) -> Result<Option<Modify>> {
-        match run.engine().lock_row(&self.table, *tid, mode, WaitPolicy::Block)? {
-            Modify::Done { tid: locked } => {
-                *tid = locked;
-                Ok(None)
-            }
-            other => Ok(Some(other)),
+    /// Locks the row that BEFORE triggers are about to see, and puts its place into `tid`. Returns what was in the way, if it can't be locked.
+    fn lock_for_triggers(&self, tid: &mut Tid, mode: RowLockMode, run: &Run<'_, 'p>) -> Result<Option<Obstacle>> {
+        let outcome = run.engine().lock_row(&self.table, *tid, mode, WaitPolicy::Block)?;
+        match Obstacle::check(outcome, true) {
+            Ok(locked) => *tid = locked,
+            Err(obstacle) => return Ok(Some(obstacle)),
         }
+        Ok(None)
     }
 
     /// Whether this transaction made the version `tid`; of interest to foreign keys only.

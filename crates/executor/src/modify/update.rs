@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use base::{Result, Tid};
 use bumpalo::Bump;
-use engine::{Isolation, Modify};
 use plan::{Assignment, Event};
 use schema::catalog::TriggerTiming;
 use schema::row::{ColumnSet, Datum, RowBytes};
 use types::Value;
 
-use super::{Attempt, Datums, OpenTarget, already_changed, assigned_columns, changed_columns, concurrent_change, ctid};
+use super::{Attempt, Datums, Obstacle, OpenTarget, already_changed, assigned_columns, changed_columns, ctid};
 use crate::evaluate::evaluate;
 use crate::keys::TableKeys;
 use crate::recheck::{Recheck, Rechecked};
@@ -27,8 +26,6 @@ pub struct UpdateRows<'p> {
     row: Vec<Value>,
     old: RowBytes,
     recheck: Recheck<'p>,
-    /// The columns that SET names.
-    named: ColumnSet,
     is_over: bool,
 }
 
@@ -42,7 +39,6 @@ impl<'p> UpdateRows<'p> {
             row: Vec::new(),
             old: RowBytes::new(),
             recheck: Recheck::new(&node.recheck, &node.input),
-            named: ColumnSet::default(),
             is_over: false,
         }
     }
@@ -59,9 +55,7 @@ impl<'p> UpdateRows<'p> {
         }
         loop {
             let (open, update) = self.open.as_mut().expect("opened before the first row");
-            let wants_row = node.returning.is_some();
-            let attempt = update.attempt(open, &mut tid, &self.old, &self.current, (&self.named, wants_row), run)?;
-            let outcome = match attempt {
+            let obstacle = match update.attempt(open, &mut tid, &self.old, &self.current, run)? {
                 Attempt::Done { stored, row } => {
                     if let (Some(returning), Some(row)) = (&node.returning, row) {
                         self.current.extend(row);
@@ -73,21 +67,9 @@ impl<'p> UpdateRows<'p> {
                     return Ok(true);
                 }
                 Attempt::LeftAlone => return Ok(false),
-                Attempt::Failed { outcome, .. } => outcome,
+                Attempt::Failed(obstacle) => obstacle,
             };
-            let newest = match outcome {
-                Modify::Done { .. } => return Ok(true),
-                Modify::Skipped => return Ok(false),
-                Modify::SelfModified { command } => {
-                    already_changed("updated", command, run)?;
-                    return Ok(false);
-                }
-                Modify::Deleted { .. } => return self.deleted(run),
-                Modify::Updated { newest, .. } => newest,
-            };
-            if run.engine().isolation() != Isolation::ReadCommitted {
-                return Err(concurrent_change("update"));
-            }
+            let Some(newest) = obstacle.next_version("updated", run)? else { return Ok(false) };
             let table = Arc::clone(&open.table);
             match self.recheck.try_again(node.scan, &table, newest, &mut self.current, &mut self.old, run)? {
                 Rechecked::Qualifies(version) => tid = version,
@@ -99,15 +81,15 @@ impl<'p> UpdateRows<'p> {
             }
         }
     }
-
-    fn deleted(&self, run: &Run<'_, 'p>) -> Result<bool> {
-        if run.engine().isolation() == Isolation::ReadCommitted { Ok(false) } else { Err(concurrent_change("delete")) }
-    }
 }
 
 /// An UPDATE of one row after the other.
 pub(super) struct RowUpdate<'p> {
     assignments: &'p [Assignment],
+    /// The columns that the statement names. Triggers of certain columns fire by it.
+    named: ColumnSet,
+    /// The row as written is wanted.
+    wants_row: bool,
     /// The columns that it may change.
     changed: ColumnSet,
     /// The new values of the columns assigned.
@@ -116,20 +98,23 @@ pub(super) struct RowUpdate<'p> {
 }
 
 impl<'p> RowUpdate<'p> {
-    pub(super) fn new(assignments: &'p [Assignment], open: &OpenTarget<'p>) -> RowUpdate<'p> {
+    pub(super) fn new(
+        assignments: &'p [Assignment],
+        named: ColumnSet,
+        wants_row: bool,
+        open: &OpenTarget<'p>,
+    ) -> RowUpdate<'p> {
         let changed = changed_columns(assignments, open);
-        RowUpdate { assignments, changed, assigned: Vec::new(), arena: Bump::new() }
+        RowUpdate { assignments, named, wants_row, changed, assigned: Vec::new(), arena: Bump::new() }
     }
 
-    /// Updates the version `old` at `tid`, as `input` says. `named` are the columns that the statement names; the row as written is
-    /// wanted if so said.
+    /// Updates the version `old` at `tid`, as `input` says.
     pub(super) fn attempt(
         &mut self,
         open: &OpenTarget<'p>,
         tid: &mut Tid,
         old: &RowBytes,
         input: &[Value],
-        (named, wants_row): (&ColumnSet, bool),
         run: &mut Run<'_, 'p>,
     ) -> Result<Attempt> {
         let before = open.triggers(TriggerTiming::Before, true, Event::Update);
@@ -138,12 +123,12 @@ impl<'p> RowUpdate<'p> {
             self.assigned.push(evaluate(&assignment.value, input, run)?);
         }
         if before.is_some()
-            && let Some(outcome) = open.lock_for_triggers(tid, open.row_lock_of_update(named), run)?
+            && let Some(obstacle) = open.lock_for_triggers(tid, open.row_lock_of_update(&self.named), run)?
         {
-            return Ok(Attempt::Failed { outcome, in_lock: true });
+            return Ok(Attempt::Failed(obstacle));
         }
-        if open.needs_values() || wants_row {
-            return self.store_values(open, *tid, old, named, run);
+        if open.needs_values() || self.wants_row {
+            return self.store_values(open, *tid, old, run);
         }
         self.check_not_null(open, old, run)?;
         self.arena.reset();
@@ -158,7 +143,10 @@ impl<'p> RowUpdate<'p> {
         let keys = TableKeys::new(&open.kinds, None, run);
         let outcome = engine.update(&open.table, *tid, &datums, &self.changed, &keys)?;
         drop(engine);
-        let Modify::Done { tid: stored } = outcome else { return Ok(Attempt::Failed { outcome, in_lock: false }) };
+        let stored = match Obstacle::check(outcome, false) {
+            Ok(tid) => tid,
+            Err(obstacle) => return Ok(Attempt::Failed(obstacle)),
+        };
         open.queue_constraints(run, |_| ());
         Ok(Attempt::Done { stored, row: None })
     }
@@ -169,7 +157,6 @@ impl<'p> RowUpdate<'p> {
         open: &OpenTarget<'p>,
         tid: Tid,
         old: &RowBytes,
-        named: &ColumnSet,
         run: &mut Run<'_, 'p>,
     ) -> Result<Attempt> {
         let existing = open.values_of(old, tid)?;
@@ -178,7 +165,7 @@ impl<'p> RowUpdate<'p> {
         let all;
         if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Update) {
             let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
-            match Firing(triggers).before_row(Event::Update, Some(named), old, new, run)? {
+            match Firing(triggers).before_row(Event::Update, Some(&self.named), old, new, run)? {
                 Some(values) => updated = values,
                 None => return Ok(Attempt::LeftAlone),
             }
@@ -193,12 +180,15 @@ impl<'p> RowUpdate<'p> {
             let keys = TableKeys::new(&open.kinds, open.expressions(), run);
             engine.update(&open.table, tid, &datums, changed, &keys)?
         };
-        let Modify::Done { tid: stored } = outcome else { return Ok(Attempt::Failed { outcome, in_lock: false }) };
+        let stored = match Obstacle::check(outcome, false) {
+            Ok(tid) => tid,
+            Err(obstacle) => return Ok(Attempt::Failed(obstacle)),
+        };
         let is_own = open.has_made(tid, run)?;
         open.queue_constraints(run, |keys| keys.after_update(&existing, &updated, (stored, is_own), run));
         if let Some(triggers) = &open.target.triggers {
             let rows = (Some(existing.as_slice()), Some(updated.as_slice()));
-            Firing(triggers).after_row(Event::Update, Some(named), rows, &open.captures, run)?;
+            Firing(triggers).after_row(Event::Update, Some(&self.named), rows, &open.captures, run)?;
         }
         open.check_views(&updated, run)?;
         Ok(Attempt::Done { stored, row: Some(updated) })
@@ -228,10 +218,11 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
     fn next(&mut self, run: &mut Run<'_, 'p>) -> Result<bool> {
         if self.open.is_none() {
             let open = OpenTarget::open(&self.node.target, run)?;
-            let update = RowUpdate::new(&self.node.assignments, &open);
+            let assignments = &self.node.assignments;
+            let named = assigned_columns(assignments);
+            let update = RowUpdate::new(assignments, named, self.node.returning.is_some(), &open);
             if let Some(triggers) = &self.node.target.triggers {
-                self.named = assigned_columns(&self.node.assignments);
-                Firing(triggers).before_statement(Event::Update, Some(&self.named), &open.captures, run)?;
+                Firing(triggers).before_statement(Event::Update, Some(&update.named), &open.captures, run)?;
             }
             self.open = Some((open, update));
         }
@@ -248,8 +239,8 @@ impl<'p> Operator<'p> for UpdateRows<'p> {
         }
         if let Some(triggers) = self.node.target.triggers.as_ref().filter(|_| !self.is_over) {
             self.is_over = true;
-            let (open, _) = self.open.as_ref().expect("opened before the first row");
-            Firing(triggers).after_statement(Event::Update, Some(&self.named), &open.captures, run)?;
+            let (open, update) = self.open.as_ref().expect("opened before the first row");
+            Firing(triggers).after_statement(Event::Update, Some(&update.named), &open.captures, run)?;
         }
         Ok(false)
     }
