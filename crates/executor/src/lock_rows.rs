@@ -53,10 +53,7 @@ pub fn changing_tag(statement: &plan::Statement) -> Option<&'static str> {
             // The locks may be those of a query within an expression.
             tag.or(locks_rows.then_some("SELECT FOR UPDATE")).or((!statement.is_read_only).then_some("SELECT"))
         }
-        Command::Merge => Some("MERGE"),
-        Command::Insert => Some("INSERT"),
-        Command::Update => Some("UPDATE"),
-        Command::Delete => Some("DELETE"),
+        changing => Some(changing.name()),
     }
 }
 

@@ -240,6 +240,10 @@ pub enum SubqueryBody {
     Planned(Arc<Plan>),
 }
 
+/// The attribute number of the mark of an entry's rows: true, and NULL in a row that an outer join has made up. Entries that are no tables
+/// have it.
+pub const ROW_MARK: i32 = -7;
+
 /// A column of a range table entry.
 #[derive(Debug, Clone, Copy)]
 pub struct Variable {
@@ -247,7 +251,7 @@ pub struct Variable {
     pub level: u32,
     /// The entry in that query's range table.
     pub relation: u32,
-    /// The column: its place among the entry's columns from 0, or a negative number for a system column.
+    /// The column: its place among the entry's columns from 0, a negative number for a system column, or [`ROW_MARK`].
     pub attribute: i32,
     /// Where it stands in the statement's text, in bytes from 0.
     pub location: i32,

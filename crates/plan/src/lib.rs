@@ -65,8 +65,8 @@ pub use catalog_view::{CatalogCallbacks, CatalogView, describe_function, split_n
 pub use costs::PlannerCosts;
 pub use expr::{
     AggregateCall, Call, CaseWhen, CastExpr, Expr, ExprKind, FieldAccess, FrameExclusion, FunctionTarget, Quantified,
-    Quantifier, SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall, WindowFrame,
-    WindowFrameBound, WindowFrameMode, WindowTarget,
+    Quantifier, ROW_MARK, SessionValue, SetCall, Subquery, SubqueryBody, SubqueryKind, Variable, WindowCall,
+    WindowFrame, WindowFrameBound, WindowFrameMode, WindowTarget,
 };
 pub use meaning::{EarlierField, Meaning};
 pub use merge::{Merge, MergeAction, MergeWhen};
@@ -187,6 +187,19 @@ pub enum Command {
     Merge,
     /// A utility statement: its own tag.
     Utility,
+}
+
+impl Command {
+    /// The name in messages. A utility statement that has rows is named as a query.
+    pub fn name(self) -> &'static str {
+        match self {
+            Command::Select | Command::Utility => "SELECT",
+            Command::Insert => "INSERT",
+            Command::Update => "UPDATE",
+            Command::Delete => "DELETE",
+            Command::Merge => "MERGE",
+        }
+    }
 }
 
 /// A column of a result, as a client is told of it.

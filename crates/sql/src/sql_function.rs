@@ -19,7 +19,7 @@ use crate::state::callbacks::no_blocks;
 use crate::state::planning::Environment;
 use crate::state::ready_functions::Kept;
 use crate::state::{Language, session_of};
-use crate::state::{Nested, Planned, RelationLocks, SessionState};
+use crate::state::{Planned, RelationLocks, SessionState, nested};
 use executor::Run;
 use planner::binder;
 use planner::routine::{ParameterNames, check_columns, check_result, input_types, is_anonymous_row, result_shape};
@@ -285,7 +285,7 @@ fn run_here(
         let is_query = planned.statement.command == Command::Select && function.returns != oids::VOID;
         let ends_early = is_last && only_first && is_query;
         let first_check = state.next_check.get();
-        let result = Nested::run(run, &planned, arguments, &mut |_, row| {
+        let result = nested::run(run, &planned, arguments, &mut |_, row| {
             if is_last && (!only_first || rows.is_empty()) {
                 rows.push(row.to_vec());
             }

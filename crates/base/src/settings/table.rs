@@ -191,7 +191,7 @@ settings! {
     DefaultTextSearchConfig "default_text_search_config" Kind::Text, "pg_catalog.simple", User, "Client Connection Defaults", "Accepted for compatibility.";
     DefaultToastCompression "default_toast_compression" Kind::Enum(&["pglz", "lz4"]), "pglz", User, "Client Connection Defaults / Statement Behavior", "Method by which large values are compressed.";
     DefaultTransactionDeferrable "default_transaction_deferrable" Kind::Bool, "off", User, "Client Connection Defaults", "Sets the default deferrable status of new transactions.";
-    DefaultTransactionIsolation "default_transaction_isolation" Kind::Enum(words::IsolationWord::WORDS), "read committed", User, "Client Connection Defaults", "Sets the transaction isolation level of each new transaction.";
+    DefaultTransactionIsolation "default_transaction_isolation" Kind::Enum(words::IsolationLevel::WORDS), "read committed", User, "Client Connection Defaults", "Sets the transaction isolation level of each new transaction.";
     DefaultTransactionReadOnly "default_transaction_read_only" Kind::Bool, "off", User, "Client Connection Defaults", "Sets the default read-only status of new transactions.";
     DynamicLibraryPath "dynamic_library_path" Kind::Text, "$libdir", Superuser, "Client Connection Defaults / Other Defaults", "Folders in which libraries of functions are looked for.";
     DynamicSharedMemoryType "dynamic_shared_memory_type" Kind::Enum(&["posix", "sysv", "mmap"]), "posix", Postmaster, "Resource Usage / Memory", "Kind of the memory that processes share.";
@@ -436,7 +436,7 @@ settings! {
     TrackWalIoTiming "track_wal_io_timing" Kind::Bool, "off", Superuser, "Statistics / Cumulative Query and Index Statistics", "Times writes of the log.";
     TransactionBuffers "transaction_buffers" Kind::Integer { minimum: 4, maximum: 1073741823, unit: Unit::Pages, words: &[] }, "2MB", Postmaster, "Resource Usage", "Sets the memory used for the commit log's pages.";
     TransactionDeferrable "transaction_deferrable" Kind::Bool, "off", User, "Client Connection Defaults", "Whether the transaction waits until it can run without being rolled back.";
-    TransactionIsolation "transaction_isolation" Kind::Enum(words::IsolationWord::WORDS), "read committed", User, "Client Connection Defaults", "Sets the current transaction's isolation level.";
+    TransactionIsolation "transaction_isolation" Kind::Enum(words::IsolationLevel::WORDS), "read committed", User, "Client Connection Defaults", "Sets the current transaction's isolation level.";
     TransactionReadOnly "transaction_read_only" Kind::Bool, "off", User, "Client Connection Defaults", "Sets the current transaction's read-only status.";
     TransactionTimeout "transaction_timeout" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Milliseconds, words: &[] }, "0", User, "Client Connection Defaults", "Ends a session whose transaction runs for this long.";
     TransformNullEquals "transform_null_equals" Kind::Bool, "off", User, "Compatibility", "Treats expr = NULL as expr IS NULL.";

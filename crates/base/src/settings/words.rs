@@ -11,6 +11,11 @@ pub trait Words: Copy + 'static {
 
     /// The variant of the word at this place.
     fn at(place: usize) -> Option<Self>;
+
+    /// The variant of a word.
+    fn named(word: &str) -> Option<Self> {
+        Self::WORDS.iter().position(|own| *own == word).and_then(Self::at)
+    }
 }
 
 impl Value {
@@ -41,6 +46,13 @@ macro_rules! words {
 
                 fn at(place: usize) -> Option<$name> {
                     [$($name::$variant),+].get(place).copied()
+                }
+            }
+
+            impl $name {
+                /// The word of the variant.
+                pub fn word(self) -> &'static str {
+                    $name::WORDS[self as usize]
                 }
             }
         )+
@@ -137,7 +149,7 @@ words! {
     }
 
     /// `default_transaction_isolation` and `transaction_isolation`
-    IsolationWord {
+    IsolationLevel {
         /// SERIALIZABLE.
         Serializable "serializable",
         /// REPEATABLE READ.

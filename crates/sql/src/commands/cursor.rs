@@ -7,9 +7,10 @@ use syntax::tree::{CteStatement, DeclareCursor, Fetch, Statement, With};
 use types::Value;
 
 use super::top_level::TopLevel;
-use crate::state::cursor::{goes_backwards, refuse_locks};
+use crate::state::cursor::goes_backwards;
 use crate::state::planning::Environment;
-use crate::state::{Cursor, Given, Nested, Opening, Planned, SessionState, UtilityOutput};
+use crate::state::refuse_locks;
+use crate::state::{Cursor, Given, Opening, Planned, SessionState, UtilityOutput, nested};
 use executor::client::{Client, Formats};
 use planner::binder::{Parameters, VariableNames};
 
@@ -48,7 +49,7 @@ fn plan_of_cursor(
     variables: Option<&dyn VariableNames>,
 ) -> Result<Arc<Planned>> {
     let statement = Statement::Select(Box::new(declare.query.clone()));
-    Nested::locked(state, || {
+    nested::locked(state, || {
         // Its rows tell where they come from.
         let environment = Environment::new(state, &state.catalog()).with_row_places(true).with_variables(variables);
         let types = bound.statement.parameters.clone();

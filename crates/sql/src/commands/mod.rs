@@ -60,7 +60,7 @@ use base::{Error, Result, missing, sqlstate};
 use syntax::tree::{self, QualifiedName, Statement};
 use types::{SqlType, Value};
 
-use crate::state::{Nested, Planned, SessionState, UtilityOutput};
+use crate::state::{Planned, SessionState, UtilityOutput};
 use executor::client::{Client, Severity};
 pub use parameters::parameter_types;
 use planner::binder::VariableNames;
@@ -79,7 +79,7 @@ pub fn run(
     parameters: &[Value],
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
-    refuse_read_only(session.state(), statement)?;
+    refuse_definition(session.state(), statement)?;
     match statement {
         Statement::Set(set) => variables::set(session, set, client),
         Statement::AlterSystem(set) => system::alter(session.state(), set),
@@ -130,7 +130,7 @@ pub fn run_nested(
     variables: Option<&dyn VariableNames>,
     client: &mut dyn Client,
 ) -> Result<UtilityOutput> {
-    refuse_read_only(state, statement)?;
+    refuse_definition(state, statement)?;
     if let Some(name) = facts(statement).refused_in_block {
         let message = format!("{name} cannot be executed from a function");
         return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
@@ -243,7 +243,7 @@ fn notify(state: &SessionState, channel: &str, payload: &str) -> Result<UtilityO
 }
 
 /// 25006 for a statement that changes the catalog in a read-only transaction.
-fn refuse_read_only(state: &SessionState, statement: &Statement) -> Result<()> {
+fn refuse_definition(state: &SessionState, statement: &Statement) -> Result<()> {
     let facts = facts(statement);
     if !facts.is_refused_read_only {
         return Ok(());
@@ -418,7 +418,7 @@ fn plan_inner(
     parameters: &[SqlType],
 ) -> Result<Arc<Planned>> {
     let tree = tree::ParsedStatement { statement: statement.clone(), start: 0, end: text.len(), depth: 0 };
-    Nested::plan_uncached(state, text, &tree, parameters)
+    crate::state::prepared::plan_uncached(state, text, &tree, parameters)
 }
 
 /// Tells the client a notice of this code.

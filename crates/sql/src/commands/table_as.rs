@@ -17,7 +17,7 @@ use super::rewrite::{Sink, without_indexes};
 use super::stored_query::lock_relations_of;
 use super::{prepared, view};
 use crate::state::planning::Environment;
-use crate::state::{Nested, Planned, RelationLocks, UtilityOutput};
+use crate::state::{Planned, RelationLocks, UtilityOutput, nested};
 use planner::binder::{self, Parameters};
 
 /// CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW.
@@ -159,7 +159,7 @@ fn planned_source(
 ) -> Result<(Arc<Planned>, Vec<Value>)> {
     let Statement::Execute(execute) = &create.source else {
         let planned =
-            Nested::locked(ddl.state, || environment(ddl).planned(ddl.text, &create.source, declared(types)))?;
+            nested::locked(ddl.state, || environment(ddl).planned(ddl.text, &create.source, declared(types)))?;
         return Ok((planned, values.to_vec()));
     };
     let mut locks = RelationLocks::default();
@@ -196,7 +196,7 @@ fn fill(ddl: &mut Ddl<'_>, table: Oid, planned: &Arc<Planned>, parameters: &[Val
     let mut sink = Sink::new(ddl, open);
     ddl.engine().push_snapshot()?;
     let count = ddl.with_run(|run| {
-        Nested::run(run, planned, parameters, &mut |run, row| {
+        nested::run(run, planned, parameters, &mut |run, row| {
             sink.push(row.to_vec(), &run.engine())?;
             Ok(ControlFlow::Continue(()))
         })
@@ -246,7 +246,7 @@ pub(super) fn refresh(
     let state = ddl.state;
     let plan = || {
         state.restricted_to(table.owner, || {
-            Nested::locked(state, || {
+            nested::locked(state, || {
                 let environment = Environment::new(state, &ddl.view()).for_query_of(&table);
                 environment.planned(&text, &statement, Parameters::fixed(Vec::new()))
             })

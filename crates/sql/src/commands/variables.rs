@@ -63,13 +63,7 @@ pub fn set(session: &mut dyn TopLevel, set: &VariableSet, client: &mut dyn Clien
 /// SET SESSION CHARACTERISTICS: how the transactions to come begin.
 fn set_characteristics(state: &SessionState, modes: TransactionModes, client: &mut dyn Client) -> Result<()> {
     if let Some(level) = modes.isolation {
-        let text = match level {
-            syntax::tree::IsolationLevel::ReadUncommitted => "read uncommitted",
-            syntax::tree::IsolationLevel::ReadCommitted => "read committed",
-            syntax::tree::IsolationLevel::RepeatableRead => "repeatable read",
-            syntax::tree::IsolationLevel::Serializable => "serializable",
-        };
-        session_settings::set(state, "default_transaction_isolation", text, Change::Session, client)?;
+        session_settings::set(state, "default_transaction_isolation", level.word(), Change::Session, client)?;
     }
     let on_off = |on: bool| if on { "on" } else { "off" };
     if let Some(read_only) = modes.read_only {

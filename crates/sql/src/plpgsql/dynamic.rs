@@ -14,7 +14,7 @@ use super::expression::{
 use super::frame::Frame;
 use super::interpret::gather_rows;
 use crate::state::{Cursor, session_of};
-use crate::state::{Nested, Planned, RelationLocks, SessionState};
+use crate::state::{Planned, RelationLocks, SessionState, nested, prepared};
 use executor::{Due, OnRow, Run};
 use planner::binder::Parameters;
 
@@ -112,8 +112,8 @@ fn plan_dynamic(
 ) -> Result<Arc<Planned>> {
     let state = session_of(run);
     let plan_here = || match tree {
-        Some(tree) => Nested::plan_uncached(state, text, tree, types),
-        None => Nested::plan_client_text(state, text, types),
+        Some(tree) => prepared::plan_uncached(state, text, tree, types),
+        None => nested::plan_client_text(state, text, types),
     };
     let plan = |run: &Run<'_, '_>| -> Result<Arc<Planned>> {
         if frame.transition_tables.is_none() && !is_cursor {
@@ -257,7 +257,7 @@ fn run_one_dynamic(
         state.engine().push_snapshot()?;
     }
     let first_check = state.next_check.get();
-    let result = Nested::run(run, &planned, &values, on_row).and_then(|count| {
+    let result = nested::run(run, &planned, &values, on_row).and_then(|count| {
         executor::run_pending_checks(state, Due::Statement(first_check), &mut *run.client)?;
         Ok(count)
     });

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use base::lock_mode::LockMode;
 use base::settings::{Id, Value as Setting};
 use base::{Error, Oid, Result, sqlstate};
-use plan::{Command, Meaning, Node, StatementKind, VirtualTable};
+use plan::{Meaning, Node, StatementKind, VirtualTable};
 use syntax::tree::{Name, ParsedStatement, Statement};
 use types::context::UserTypeKind;
 use types::{CatalogLookup, SqlType, Value};
@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::interpret::gather_rows;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
 use crate::state::planning::Environment;
-use crate::state::{CUSTOM_PLANS_FIRST, Nested, Planned, RelationLocks, SessionState, query_plan};
+use crate::state::{CUSTOM_PLANS_FIRST, Planned, RelationLocks, SessionState, nested, query_plan};
 use crate::state::{Cursor, session_of};
 use base::settings::words::PlanCacheMode;
 use executor::{CallPlace, Due, Locals, OnRow, Run, StoreReader};
@@ -465,7 +465,7 @@ fn run_plan(plan: &ExpressionPlan, frame: &Frame<'_>, run: &mut Run<'_, '_>, on_
     }
     let first_check = state.next_check.get();
     let result = parameters_of(plan, frame)
-        .and_then(|parameters| Nested::run(run, &plan.planned, &parameters, on_row))
+        .and_then(|parameters| nested::run(run, &plan.planned, &parameters, on_row))
         .and_then(|count| {
             executor::run_pending_checks(state, Due::Statement(first_check), &mut *run.client)?;
             Ok(count)
@@ -664,11 +664,7 @@ pub(super) fn require_rows(planned: &Planned) -> Result<()> {
 pub(super) fn query_name(planned: &Planned) -> String {
     match (&planned.statement.kind, planned.statement.command) {
         (StatementKind::Utility(utility), _) => crate::commands::facts(utility).tag.into_owned(),
-        (_, Command::Insert) => "INSERT".into(),
-        (_, Command::Update) => "UPDATE".into(),
-        (_, Command::Delete) => "DELETE".into(),
-        (_, Command::Merge) => "MERGE".into(),
-        (_, Command::Select | Command::Utility) => "SELECT".into(),
+        (StatementKind::Query(_), command) => command.name().into(),
     }
 }
 

@@ -11,7 +11,7 @@ use super::portal::{Ended, Portal, Progress};
 use super::{Block, SqlSession};
 use crate::commands::facts;
 use crate::state::plan_cache::Planned;
-use crate::state::{RelationLocks, Running, UtilityOutput, prepared, refuse_read_only};
+use crate::state::{RelationLocks, Running, UtilityOutput, prepared, refuse_changes};
 use executor::client::{Client, Formats, OutgoingRow};
 use executor::{RowStore, Run, StoreReader};
 
@@ -133,7 +133,7 @@ impl SqlSession {
     fn lock_first(&mut self, portal: &mut Portal) -> Result<()> {
         match portal.planned.clone() {
             Some(planned) if matches!(planned.statement.kind, StatementKind::Query(_)) => {
-                refuse_read_only(&self.state, &planned.statement)?;
+                refuse_changes(&self.state, &planned.statement)?;
                 self.lock_and_check(planned, portal, true).map(drop)
             }
             _ => Ok(()),
@@ -306,7 +306,7 @@ impl SqlSession {
                     self.state.tell_warnings(client);
                     return self.give_output(portal, output, max_rows, client);
                 }
-                refuse_read_only(&self.state, &planned.statement)?;
+                refuse_changes(&self.state, &planned.statement)?;
                 let planned = self.lock_and_check(planned, portal, false)?;
                 self.state.engine().begin_statement()?;
                 let first_check = self.state.next_check.get();

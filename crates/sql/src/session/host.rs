@@ -7,7 +7,7 @@ use plan::{Statement, VirtualTable};
 use schema::catalog::{FunctionDef, IndexDef, TableDef};
 use types::{CallTypes, RecordValue, SqlType, Value, ValueStream};
 
-use crate::state::{Nested, SessionState};
+use crate::state::{SessionState, nested};
 use crate::{catalogs, functions, plpgsql};
 use executor::client::{Client, Severity};
 use executor::{CursorPlace, ExecutionState, Host, Locals, OnRow, Run, TriggerCall, evaluate};
@@ -81,8 +81,8 @@ impl Host for SessionState {
         values: &[Value],
         on_row: &mut OnRow<'_>,
     ) -> Result<()> {
-        let planned = Nested::locked(self, || Nested::plan_text(self, text, types))?;
-        Nested::run(run, &planned, values, on_row).map(drop)
+        let planned = nested::locked(self, || nested::plan_text(self, text, types))?;
+        nested::run(run, &planned, values, on_row).map(drop)
     }
 
     fn index_column(&self, table: &Arc<TableDef>, index: &IndexDef, number: usize) -> Result<Option<String>> {

@@ -10,7 +10,7 @@ use types::{SqlType, Value, oids};
 use super::portal::Portal;
 use super::{Block, SqlSession};
 use crate::state::plan_cache::{Key, Planned};
-use crate::state::{RelationLocks, prepared, refuse_read_only};
+use crate::state::{RelationLocks, prepared, refuse_changes};
 use executor::client::Client;
 
 impl SqlSession {
@@ -38,7 +38,7 @@ impl SqlSession {
         self.ensure_transaction()?;
         let Some(parameters) = self.constants(constants, &planned.statement.parameters)? else { return Ok(false) };
         self.log_known(text, planned.statement.command);
-        self.state.note_activity(super::report::activity_of(planned.statement.command));
+        self.state.note_activity(planned.statement.command.name());
         self.state.tell_warnings(client);
         self.close_unnamed_portal();
         let mut portal = Portal { parameters, ..self.portal_of_string(Arc::clone(&planned), key.text, None) };
@@ -56,7 +56,7 @@ impl SqlSession {
 
     /// Takes the locks of a plan that was found by its text. False if the catalog has changed since it was made.
     fn lock_known(&self, planned: &Planned) -> Result<bool> {
-        refuse_read_only(&self.state, &planned.statement)?;
+        refuse_changes(&self.state, &planned.statement)?;
         self.state.engine().take_transaction_snapshot()?;
         RelationLocks::default().take(&self.state, planned)
     }

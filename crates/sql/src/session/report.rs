@@ -142,7 +142,7 @@ impl SqlSession {
         if let Some(planned) = &portal.planned {
             match &planned.statement.kind {
                 StatementKind::Utility(tree) => self.state.note_activity(commands::facts(tree).tag),
-                StatementKind::Query(_) => self.state.note_activity(activity_of(planned.statement.command)),
+                StatementKind::Query(_) => self.state.note_activity(planned.statement.command.name()),
             }
         }
         self.log_execute(name, portal, goes_on);
@@ -266,16 +266,5 @@ fn class_of_command(command: Command) -> StatementClass {
     match command {
         Command::Select | Command::Utility => StatementClass::Other,
         Command::Insert | Command::Update | Command::Delete | Command::Merge => StatementClass::Change,
-    }
-}
-
-/// The kind of a query, as a command's tag begins.
-pub(super) fn activity_of(command: Command) -> &'static str {
-    match command {
-        Command::Select | Command::Utility => "SELECT",
-        Command::Insert => "INSERT",
-        Command::Update => "UPDATE",
-        Command::Delete => "DELETE",
-        Command::Merge => "MERGE",
     }
 }

@@ -1,12 +1,12 @@
 //! The characteristics of transactions: isolation level, read only, deferrable.
 
 use base::settings::Id;
+use base::settings::words::IsolationLevel;
 use base::{Error, Result, sqlstate};
 use engine::{Isolation, TransactionOptions};
-use syntax::tree::{IsolationLevel, TransactionModes};
+use syntax::tree::TransactionModes;
 
 use super::session_state::SessionState;
-use super::settings;
 use executor::client::{Client, Severity};
 
 /// How the transaction in progress runs, or the next one would.
@@ -22,7 +22,7 @@ pub(crate) fn characteristics(state: &SessionState) -> TransactionOptions {
 pub(crate) fn default_options(state: &SessionState) -> TransactionOptions {
     let cached = state.cached();
     TransactionOptions {
-        isolation: cached.default_isolation,
+        isolation: isolation_of(cached.default_isolation),
         read_only: cached.default_read_only,
         deferrable: cached.default_deferrable,
     }
@@ -30,38 +30,29 @@ pub(crate) fn default_options(state: &SessionState) -> TransactionOptions {
 
 /// The same, for a transaction that is about to begin.
 pub(crate) fn options_to_begin(state: &SessionState) -> TransactionOptions {
-    state.is_read_uncommitted.set(state.cached().default_read_uncommitted);
+    state.is_read_uncommitted.set(state.cached().default_isolation == IsolationLevel::ReadUncommitted);
     default_options(state)
 }
 
 /// The isolation level's name, as SHOW gives it.
 pub(crate) fn isolation_name(state: &SessionState) -> &'static str {
-    let is_uncommitted = if state.engine().in_transaction() {
-        state.is_read_uncommitted.get()
-    } else {
-        state.cached().default_read_uncommitted
-    };
-    match characteristics(state).isolation {
-        Isolation::ReadCommitted if is_uncommitted => "read uncommitted",
-        Isolation::ReadCommitted => "read committed",
-        Isolation::RepeatableRead => "repeatable read",
-        Isolation::Serializable => "serializable",
+    if !state.engine().in_transaction() {
+        return state.cached().default_isolation.word();
     }
+    let level = match state.engine().transaction_options().isolation {
+        Isolation::ReadCommitted if state.is_read_uncommitted.get() => IsolationLevel::ReadUncommitted,
+        Isolation::ReadCommitted => IsolationLevel::ReadCommitted,
+        Isolation::RepeatableRead => IsolationLevel::RepeatableRead,
+        Isolation::Serializable => IsolationLevel::Serializable,
+    };
+    level.word()
 }
 
 /// `SET transaction_isolation = ...` and its kin.
 pub(crate) fn set_characteristic(state: &SessionState, id: Id, text: &str, client: &mut dyn Client) -> Result<()> {
     let value = base::settings::parse(id, text)?;
     let modes = match id {
-        Id::TransactionIsolation => TransactionModes {
-            isolation: Some(match settings::isolation_of(&value) {
-                Isolation::ReadCommitted if settings::is_read_uncommitted(&value) => IsolationLevel::ReadUncommitted,
-                Isolation::ReadCommitted => IsolationLevel::ReadCommitted,
-                Isolation::RepeatableRead => IsolationLevel::RepeatableRead,
-                Isolation::Serializable => IsolationLevel::Serializable,
-            }),
-            ..TransactionModes::default()
-        },
+        Id::TransactionIsolation => TransactionModes { isolation: Some(value.word()), ..TransactionModes::default() },
         Id::TransactionReadOnly => TransactionModes { read_only: Some(value.as_bool()), ..TransactionModes::default() },
         _ => TransactionModes { deferrable: Some(value.as_bool()), ..TransactionModes::default() },
     };
@@ -94,14 +85,19 @@ pub(crate) fn note_level(state: &SessionState, modes: TransactionModes) {
     }
 }
 
+/// The level as the engine knows it: it has three.
+fn isolation_of(level: IsolationLevel) -> Isolation {
+    match level {
+        IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+        IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+        IsolationLevel::Serializable => Isolation::Serializable,
+    }
+}
+
 /// `options` changed as `modes` say.
 pub(crate) fn apply_modes(mut options: TransactionOptions, modes: TransactionModes) -> TransactionOptions {
     if let Some(level) = modes.isolation {
-        options.isolation = match level {
-            IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
-            IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
-            IsolationLevel::Serializable => Isolation::Serializable,
-        };
+        options.isolation = isolation_of(level);
     }
     options.read_only = modes.read_only.unwrap_or(options.read_only);
     options.deferrable = modes.deferrable.unwrap_or(options.deferrable);

@@ -6,16 +6,14 @@
 
 use std::sync::Arc;
 
-use base::lock_mode::LockMode;
 use base::{Error, Result, sqlstate};
 use engine::PortalSnapshot;
 use plan::{Expr, Node, Plan, StatementKind};
-use schema::catalog::Persistence;
 use syntax::tree::{Fetch, FetchDirection};
 use types::Value;
 
-use super::nested::refuse_read_only;
 use super::plan_cache::Planned;
+use super::read_only::{refuse_changes, refuse_locks};
 use super::running::{Running, cannot_run, query_plan};
 use super::session_state::SessionState;
 use executor::client::Client;
@@ -256,7 +254,7 @@ impl Cursor {
         }
         let Some(source) = &mut self.source else { return Ok(()) };
         let changes_rows = !self.planned.statement.is_read_only;
-        refuse_read_only(state, &self.planned.statement)?;
+        refuse_changes(state, &self.planned.statement)?;
         // It may be fetched from in the middle of another statement.
         state.engine().push_snapshot()?;
         if changes_rows {
@@ -602,21 +600,6 @@ impl Cursor {
         self.skip_to(state, u64::MAX, client)?;
         self.source = None;
         Ok(())
-    }
-}
-
-/// 25006 where a read-only transaction would lock rows of lasting tables.
-pub(crate) fn refuse_locks(state: &SessionState, planned: &Planned) -> Result<()> {
-    let statement = &planned.statement;
-    let catalog = state.engine_catalog();
-    let is_temporary = |oid| catalog.table(oid).is_some_and(|table| table.persistence == Persistence::Temporary);
-    let mut locked = statement.locks.iter().filter(|(_, mode)| *mode >= LockMode::RowShare);
-    if !state.engine().transaction_options().read_only || locked.all(|(oid, _)| is_temporary(*oid)) {
-        return Ok(());
-    }
-    match executor::locking_tag(query_plan(planned)?) {
-        Some(tag) => Err(executor::read_only_transaction(tag)),
-        None => Ok(()),
     }
 }
 

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use base::settings::{self, Change, Id, SessionSettings, Value as Setting};
+use base::settings::{self, Change, Id, SessionSettings};
 use base::{Error, Result, sqlstate};
-use engine::Isolation;
 use plan::privileges;
 use schema::catalog::READ_ALL_SETTINGS_ROLE;
 use types::FormatSettings;
@@ -15,7 +14,7 @@ use types::datetime::TimeZone;
 use super::auto_explain::AutoExplain;
 use super::session_state::SessionState;
 use super::tcp::TcpTimes;
-use base::settings::words::{IsolationWord, MessageLevel};
+use base::settings::words::{IsolationLevel, MessageLevel};
 use executor::client::{Client, Severity};
 use executor::{invalid_value, parts_of_date_style, timeout};
 
@@ -29,9 +28,7 @@ pub struct CachedSettings {
     pub(crate) idle_in_transaction_timeout: Option<Duration>,
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) transaction_timeout: Option<Duration>,
-    pub(crate) default_isolation: Isolation,
-    /// That one is called READ UNCOMMITTED.
-    pub(crate) default_read_uncommitted: bool,
+    pub(crate) default_isolation: IsolationLevel,
     pub(crate) default_read_only: bool,
     pub(crate) default_deferrable: bool,
     pub(crate) standard_conforming_strings: bool,
@@ -61,8 +58,7 @@ impl CachedSettings {
             idle_in_transaction_timeout: timeout(Id::IdleInTransactionSessionTimeout),
             idle_timeout: timeout(Id::IdleSessionTimeout),
             transaction_timeout: timeout(Id::TransactionTimeout),
-            default_isolation: isolation_of(&settings.get(Id::DefaultTransactionIsolation)),
-            default_read_uncommitted: is_read_uncommitted(&settings.get(Id::DefaultTransactionIsolation)),
+            default_isolation: settings.get(Id::DefaultTransactionIsolation).word(),
             default_read_only: settings.get(Id::DefaultTransactionReadOnly).as_bool(),
             default_deferrable: settings.get(Id::DefaultTransactionDeferrable).as_bool(),
             standard_conforming_strings: settings.get(Id::StandardConformingStrings).as_bool(),
@@ -72,20 +68,6 @@ impl CachedSettings {
             auto_explain: AutoExplain::new(settings),
         }
     }
-}
-
-/// The isolation level a setting names.
-pub(crate) fn isolation_of(value: &Setting) -> Isolation {
-    match value.word() {
-        IsolationWord::Serializable => Isolation::Serializable,
-        IsolationWord::RepeatableRead => Isolation::RepeatableRead,
-        IsolationWord::ReadCommitted | IsolationWord::ReadUncommitted => Isolation::ReadCommitted,
-    }
-}
-
-/// Whether a setting names the level that is READ COMMITTED by another name.
-pub(crate) fn is_read_uncommitted(value: &Setting) -> bool {
-    value.word::<IsolationWord>() == IsolationWord::ReadUncommitted
 }
 
 /// Completes a partial `DateStyle` from the present one, and names it as PostgreSQL does.

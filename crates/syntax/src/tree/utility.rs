@@ -1,5 +1,7 @@
 //! Statements about transactions, sessions and the server, as written.
 
+use base::settings::words::IsolationLevel;
+
 use super::{Expr, Location, Name, QualifiedName, Query, Statement, TypeName};
 
 /// Transaction control.
@@ -62,16 +64,6 @@ pub struct TransactionModes {
     pub read_only: Option<bool>,
     /// DEFERRABLE
     pub deferrable: Option<bool>,
-}
-
-/// The isolation levels one can write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are named as in SQL")]
-pub enum IsolationLevel {
-    ReadUncommitted,
-    ReadCommitted,
-    RepeatableRead,
-    Serializable,
 }
 
 /// DECLARE CURSOR

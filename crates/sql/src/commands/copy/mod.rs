@@ -21,7 +21,7 @@ use types::{CatalogLookup, SqlType, Value};
 
 use super::ddl::system_refusal;
 use crate::state::planning::Environment;
-use crate::state::{Nested, Running, SessionState, UtilityOutput, refuse_read_only};
+use crate::state::{Running, SessionState, UtilityOutput, nested, refuse_changes};
 use crate::system_tables::is_view;
 use executor::client::{Client, Format, ResultColumn};
 use executor::{Locals, Run, evaluate};
@@ -179,14 +179,14 @@ fn copy_between(
         state.in_use.borrow_mut().pop();
         copied?
     } else {
-        let planned = Nested::locked(state, || match &copy.source {
+        let planned = nested::locked(state, || match &copy.source {
             CopySource::Table(name) => {
                 let copied = copied_from(state, name, &copy.columns)?;
                 let query = query_of(state, &copied, &copy.columns)?;
                 if let (CopiedFrom::Table(table), Some(names)) = (&copied, &options.force_quote) {
                     check_option_columns(table, &columns_of(table, &copy.columns)?, "FORCE_QUOTE", names)?;
                 }
-                Nested::plan_text(state, &Arc::from(query), &Arc::from([]))
+                nested::plan_text(state, &Arc::from(query), &Arc::from([]))
             }
             CopySource::Query(Statement::CreateTableAs(_)) => {
                 Err(Error::unsupported("COPY (SELECT INTO) is not supported"))
@@ -298,7 +298,7 @@ fn copy_to(
 ) -> Result<u64> {
     let columns = &planned.description.columns;
     state.tell_warnings(client);
-    refuse_read_only(state, &planned.statement)?;
+    refuse_changes(state, &planned.statement)?;
     check_quoted_columns(columns, options.force_quote.as_deref().unwrap_or_default())?;
     let mut running = Running::start(planned)?;
     client.copy_out_response(wire_format(options), columns.len())?;
@@ -435,7 +435,7 @@ fn copy_from(
         .collect();
     let bare_types: Arc<[SqlType]> = types.iter().map(|sql_type| SqlType::new(sql_type.oid)).collect();
     let insert = Arc::from(insert);
-    let plan = || Nested::locked(state, || Nested::plan_text(state, &insert, &bare_types));
+    let plan = || nested::locked(state, || nested::plan_text(state, &insert, &bare_types));
     let planned = if filled.is_empty() && unasked.is_empty() {
         plan()?
     } else {

@@ -19,7 +19,7 @@ use types::{SqlType, Value};
 use super::prepared;
 use crate::state::auto_explain::ExplainOptions;
 use crate::state::planning::Environment;
-use crate::state::{Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_read_only};
+use crate::state::{Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_changes};
 use base::settings::Id;
 use base::settings::words::{PlanCacheMode, PlanFormat};
 use executor::client::Client;
@@ -130,7 +130,7 @@ fn measure(
     counts_pages: bool,
     client: &mut dyn Client,
 ) -> Result<(Measurements, std::time::Duration)> {
-    refuse_read_only(state, &planned.statement)?;
+    refuse_changes(state, &planned.statement)?;
     let meter = counts_pages.then(PageMeter::start);
     let measurements = meter.as_ref().map_or_else(Measurements::default, Measurements::with_pages);
     let mut locals = Locals::new(&planned.statement);

@@ -1,5 +1,6 @@
 //! Statements about transactions, sessions and the server.
 
+use base::settings::words::{IsolationLevel, Words};
 use base::{Error, Result, sqlstate};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self as pb, Node};
@@ -7,8 +8,8 @@ use pg_query::protobuf::{self as pb, Node};
 use super::{Converter, kind_of, names, node, nodes, range_var, required, string_of, unexpected};
 use crate::tree::{
     Copy, CopyEndpoint, CopySource, DeclareCursor, DefinitionElement, DefinitionValue, Explain, Expr, ExprKind, Fetch,
-    FetchDirection, IsolationLevel, Literal, Name, QualifiedName, RoleName, SetAction, SettingValue, Statement,
-    Transaction, TransactionModes, TypeName, Vacuum, VariableSet,
+    FetchDirection, Literal, Name, QualifiedName, RoleName, SetAction, SettingValue, Statement, Transaction,
+    TransactionModes, TypeName, Vacuum, VariableSet,
 };
 
 /// PostgreSQL's CURSOR_OPT bits.
@@ -45,12 +46,7 @@ impl Converter<'_> {
         for option in self.definitions(options)? {
             match option.name.as_str() {
                 "transaction_isolation" => {
-                    modes.isolation = match option.text().as_deref() {
-                        Some("serializable") => Some(IsolationLevel::Serializable),
-                        Some("repeatable read") => Some(IsolationLevel::RepeatableRead),
-                        Some("read uncommitted") => Some(IsolationLevel::ReadUncommitted),
-                        _ => Some(IsolationLevel::ReadCommitted),
-                    };
+                    modes.isolation = option.text().and_then(|level| IsolationLevel::named(&level));
                 }
                 "transaction_read_only" => modes.read_only = option.boolean(),
                 "transaction_deferrable" => modes.deferrable = option.boolean(),
