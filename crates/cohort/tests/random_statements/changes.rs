@@ -55,7 +55,9 @@ impl Generator<'_> {
 
     pub(crate) fn sources(&self, table: usize, alias: &str) -> Vec<Source> {
         let columns = self.schema.tables[table].columns.iter();
-        columns.map(|column| Source { text: format!("{alias}.{}", column.name), sql_type: column.sql_type }).collect()
+        columns
+            .map(|column| Source { text: format!("{alias}.{}", column.name), sql_type: column.sql_type, item: None })
+            .collect()
     }
 
     /// A value for a column: small, and no NULL where none may be.

@@ -105,7 +105,11 @@ impl Generator<'_> {
 
     pub(crate) fn add_columns(&mut self, alias: &str, shape: &Shape) {
         let scope = self.scopes.last_mut().expect("FROM is being made");
-        scope.extend(shape.iter().map(|(name, sql_type)| Source { text: format!("{alias}.{name}"), sql_type }));
+        scope.extend(shape.iter().map(|(name, sql_type)| Source {
+            text: format!("{alias}.{name}"),
+            sql_type,
+            item: Some(alias.to_owned()),
+        }));
     }
 
     pub(crate) fn table_item(&mut self) -> (String, Shape) {

@@ -25,6 +25,8 @@ pub struct Statement {
 pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) sql_type: Type,
+    /// The alias of the item of FROM that it is a column of.
+    pub(crate) item: Option<String>,
 }
 
 /// A list of output columns: names and types.
@@ -191,11 +193,35 @@ impl<'g> Generator<'g> {
         }
         match self.choices.below(20) {
             0..5 => self.leaf(sql_type),
-            5..14 => self.template(sql_type, depth),
+            5 => self.of_whole_row(sql_type).unwrap_or_else(|| self.template(sql_type, depth)),
+            6..14 => self.template(sql_type, depth),
             14..18 => self.general(sql_type, depth),
             _ if self.depth < 4 && self.fuel > 6 => self.subquery_value(sql_type),
             _ => self.leaf(sql_type),
         }
+    }
+
+    /// An expression that reads an item of FROM as one row.
+    pub(crate) fn of_whole_row(&mut self, sql_type: Type) -> Option<String> {
+        let mut items: Vec<&str> = self.scopes.iter().flatten().filter_map(|source| source.item.as_deref()).collect();
+        items.dedup();
+        if items.is_empty() {
+            return None;
+        }
+        let item = (*self.choices.of(&items)).to_owned();
+        let templates: &[&str] = match sql_type {
+            "text" => &["left({}::text, 30)", "left(to_jsonb({})::text, 40)"],
+            "int4" => &["length({}::text)"],
+            "bool" => &[
+                "({} is null)",
+                "({} is not null)",
+                "({} is distinct from null)",
+                "(to_jsonb({}) is null)",
+                "(not ({} is null))",
+            ],
+            _ => return None,
+        };
+        Some(self.choices.of(templates).replace("{}", &item))
     }
 
     pub(crate) fn template(&mut self, sql_type: Type, depth: usize) -> String {

@@ -68,8 +68,8 @@ impl Generator<'_> {
         let first = self.literal("int4");
         let last = self.choices.between(2, 5);
         self.scopes.push(vec![
-            Source { text: format!("{name}.n"), sql_type: "int4" },
-            Source { text: format!("{name}.t"), sql_type: "text" },
+            Source { text: format!("{name}.n"), sql_type: "int4", item: None },
+            Source { text: format!("{name}.t"), sql_type: "text", item: None },
         ]);
         let text = self.expr("text", 1);
         let filter = self.expr("bool", 1);
@@ -150,7 +150,14 @@ impl Generator<'_> {
 
     /// An aggregate of any kind.
     pub(crate) fn any_aggregate(&mut self) -> (String, Type) {
-        let kind = self.choices.below(8);
+        let kind = self.choices.below(9);
+        if kind == 8 {
+            let scope = self.scopes.last().expect("FROM is being made");
+            let items: Vec<&String> = scope.iter().filter_map(|source| source.item.as_ref()).collect();
+            if !items.is_empty() {
+                return (format!("count({})", self.choices.of(&items)), "int8");
+            }
+        }
         if kind < 6 {
             let (sql_type, template) = *self.choices.of(AGGREGATES);
             return (self.aggregate_call(template), sql_type);
@@ -191,8 +198,8 @@ impl Generator<'_> {
         let groups: Vec<(String, Type)> = groups.into_iter().filter(|(text, _)| text.contains('.')).collect();
         let calls: Vec<(String, Type)> = (0..self.choices.between(1, 2)).map(|_| self.any_aggregate()).collect();
         let mut sources: Vec<Source> =
-            groups.iter().map(|(text, sql_type)| Source { text: text.clone(), sql_type }).collect();
-        sources.extend(calls.iter().map(|(text, sql_type)| Source { text: text.clone(), sql_type }));
+            groups.iter().map(|(text, sql_type)| Source { text: text.clone(), sql_type, item: None }).collect();
+        sources.extend(calls.iter().map(|(text, sql_type)| Source { text: text.clone(), sql_type, item: None }));
         *self.scopes.last_mut().expect("FROM is being made") = sources;
         let mut targets: Vec<(String, Type)> = groups.iter().chain(&calls).cloned().collect();
         if self.choices.chance(40) {

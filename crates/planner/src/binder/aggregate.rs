@@ -3,8 +3,8 @@
 use base::{Error, Result, sqlstate};
 use plan::bound::{Query, RelationKind, for_each_inner};
 use plan::{
-    AggregateCall, Call, Expr, ExprKind, FunctionTarget, SetCall, SubqueryBody, Variable, WindowCall, WindowFrameBound,
-    WindowTarget,
+    AggregateCall, Call, Expr, ExprKind, FunctionTarget, ROW_MARK, SetCall, SubqueryBody, Variable, WindowCall,
+    WindowFrameBound, WindowTarget,
 };
 use schema::catalog::ConstraintKind;
 use syntax::tree::Location;
@@ -341,6 +341,7 @@ impl Checker<'_, '_, '_> {
         let relation = &self.query.relations[variable.relation as usize];
         let column = match usize::try_from(variable.attribute) {
             Ok(attribute) => relation.columns.get(attribute).map_or("?column?", |column| column.name.as_str()),
+            Err(_) if variable.attribute == ROW_MARK => "*",
             Err(_) => super::scope::SYSTEM_COLUMNS
                 .iter()
                 .find(|(_, attribute, _)| *attribute == variable.attribute)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use plan::bound::{FromItem, Relation, WindowSpec, for_each_inner_mut};
 use plan::privileges::Privileges;
-use plan::{CaseWhen, CteId, Expr, ExprKind, Variable, bound};
+use plan::{CaseWhen, CteId, Expr, ExprKind, ROW_MARK, Variable, bound};
 use schema::catalog::RelationKind as TableKind;
 use syntax::tree::{Location, Name};
 use types::{RecordShape, SqlType, Value, oids};
@@ -683,7 +683,7 @@ impl Binder<'_, '_> {
         );
         match item.relation {
             Some(relation) if self.scopes[index].from.iter().any(|item| made_up(item, relation, false)) => {
-                self.row_unless_made_up(row, item, relation, level, location)
+                self.row_unless_made_up(row, relation, level, location)
             }
             _ => row,
         }
@@ -705,18 +705,16 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// A row that is NULL as a whole where an outer join made it up. A table's rows know which table they are of; of
-    /// anything else, a row without a single value counts as made up.
-    fn row_unless_made_up(&self, row: Expr, item: &NamedItem, relation: u32, level: u32, location: Location) -> Expr {
+    /// A row that is NULL as a whole where an outer join made it up. A table's rows know which table they are of; rows of anything else get
+    /// a mark.
+    fn row_unless_made_up(&self, row: Expr, relation: u32, level: u32, location: Location) -> Expr {
         let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
-        let mark = match &scope.relations[relation as usize].kind {
-            bound::RelationKind::Table(_) if item.table != Oid::INVALID => {
-                let (_, attribute, oid) = SYSTEM_COLUMNS[SYSTEM_COLUMNS.len() - 1];
-                let variable = Variable { level, relation, attribute, location };
-                Expr::new(ExprKind::Variable(variable), SqlType::new(oid))
-            }
-            _ => row.clone(),
+        let (attribute, mark_type) = match &scope.relations[relation as usize].kind {
+            bound::RelationKind::Table(_) => (TABLE_OID, SqlType::new(oids::OID)),
+            _ => (ROW_MARK, SqlType::BOOL),
         };
+        let variable = Variable { level, relation, attribute, location };
+        let mark = Expr::new(ExprKind::Variable(variable), mark_type);
         let sql_type = row.sql_type;
         let condition = Expr::new(ExprKind::IsNull(Box::new(mark)), SqlType::BOOL);
         let made_up = CaseWhen { condition, result: Expr::null(sql_type) };

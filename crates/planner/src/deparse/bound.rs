@@ -146,11 +146,8 @@ impl<'q> Bound<'q> {
                     return None;
                 };
                 let plan::ExprKind::IsNull(mark) = &when.condition.kind else { return None };
-                let says_so = match &mark.kind {
-                    plan::ExprKind::Variable(variable) => variable.attribute < 0,
-                    _ => binder::same(mark, otherwise),
-                };
-                if !says_so || when.result.as_constant().is_none_or(|value| !value.is_null()) {
+                let is_mark = matches!(&mark.kind, plan::ExprKind::Variable(variable) if variable.attribute < 0);
+                if !is_mark || when.result.as_constant().is_none_or(|value| !value.is_null()) {
                     return None;
                 }
                 fields

@@ -5,7 +5,7 @@ use base::{Error, Result};
 use plan::bound::{Distinct, Query, Relation, RelationKind, SetOperation};
 use plan::{
     CurrentOf, CursorName, Expr, ExprKind, FunctionScan, HashJoin, IndexPoint, IndexRange, IndexScan, JoinKind,
-    MergeJoin, NestedLoop, Node, Plan, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
+    MergeJoin, NestedLoop, Node, Plan, ROW_MARK, ScanColumn, ScanId, SeqScan, SetCall, SortKey, VirtualScan,
 };
 use rustc_hash::FxHashMap;
 use types::{SqlType, Value};
@@ -85,7 +85,36 @@ impl Planner<'_, '_> {
         Ok(node(Node::OneTimeFilter { input: Box::new(plan), condition }, width, rows, cost))
     }
 
+    /// The plan of an entry. Where an outer join may make up its rows and the query reads the row as a whole, its own rows get a mark.
     fn build_scan(
+        &mut self,
+        builder: &mut Builder<'_>,
+        scan: ScanPath,
+        mut conditions: Vec<Expr>,
+    ) -> Result<(Plan, Layout)> {
+        let number = scan.relation;
+        if builder.needed.columns(number).first() != Some(&ROW_MARK) {
+            return self.build_unmarked_scan(builder, scan, conditions);
+        }
+        // No row is made up below the join.
+        conditions.iter_mut().for_each(|condition| substitute(condition, 0, number, &[]));
+        let (plan, mut layout) = self.build_unmarked_scan(builder, scan, conditions)?;
+        let (width, rows, cost) = (layout.slots.len(), plan.rows, plan.cost);
+        let slot_type = |place: &(u32, i32)| {
+            let columns = &builder.relations[number as usize].columns;
+            usize::try_from(place.1)
+                .ok()
+                .and_then(|column| columns.get(column))
+                .map_or(SqlType::UNKNOWN, |column| column.sql_type)
+        };
+        let columns = layout.slots.iter().zip(0..);
+        let columns = columns.map(|(place, slot)| Expr::new(ExprKind::Column(slot), slot_type(place)));
+        let exprs = columns.chain([Expr::boolean(true)]).collect();
+        layout.slots.push((number, ROW_MARK));
+        Ok((node(Node::Project { input: Box::new(plan), exprs }, width + 1, rows, cost), layout))
+    }
+
+    fn build_unmarked_scan(
         &mut self,
         builder: &mut Builder<'_>,
         scan: ScanPath,
@@ -166,6 +195,7 @@ impl Planner<'_, '_> {
                 let id = self.next_scan();
                 builder.scans.insert(number, id);
                 let attributes = builder.needed.columns(number);
+                let attributes = attributes.strip_prefix(&[ROW_MARK]).unwrap_or(attributes);
                 let mut columns = Vec::with_capacity(attributes.len());
                 for attribute in attributes {
                     columns.push(u32::try_from(*attribute).map_err(|_| {

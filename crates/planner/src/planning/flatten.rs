@@ -4,7 +4,7 @@
 use base::lock_mode::RowLockMode;
 use base::{Error, Result};
 use plan::bound::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
-use plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, SubqueryKind};
+use plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, ROW_MARK, SubqueryKind};
 use syntax::parser::too_deep;
 
 use super::fold::{fold, has_subquery, is_volatile};
@@ -632,11 +632,13 @@ fn merge(query: &mut Query, relation: u32) {
 /// Replaces the columns of entry `relation` in `expr`, which stands `depth` queries inside, by these expressions.
 pub(super) fn substitute(expr: &mut Expr, depth: u32, relation: u32, targets: &[Expr]) {
     for_each_inner_mut(expr, depth, &mut |found, depth| {
-        if let ExprKind::Variable(variable) = &found.kind
-            && variable.level == depth
-            && variable.relation == relation
-            && let Some(target) = usize::try_from(variable.attribute).ok().and_then(|place| targets.get(place))
-        {
+        let ExprKind::Variable(variable) = found.kind else { return };
+        if variable.level != depth || variable.relation != relation {
+            return;
+        }
+        if variable.attribute == ROW_MARK {
+            *found = Expr::boolean(true);
+        } else if let Some(target) = usize::try_from(variable.attribute).ok().and_then(|place| targets.get(place)) {
             let mut replacement = target.clone();
             raised_levels(&mut replacement, depth);
             replacement.sql_type = found.sql_type;
