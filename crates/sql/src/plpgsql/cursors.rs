@@ -10,9 +10,11 @@ use syntax::tree::{Fetch, FetchDirection, Name};
 use types::{SqlType, Value};
 
 use super::dynamic::open_dynamic;
+use super::embedded::{columns_of, dynamic, set_found};
 use super::expression::{evaluate, open_statement, told_from};
 use super::frame::Frame;
-use super::interpret::{Flow, after_round, columns_of, dynamic, run_statements, set_found};
+use super::interpret::{Flow, run_statements};
+use super::loops::after_round;
 use super::tree::{CursorQuery, Expression, Fetched, RowSource, Statement};
 use crate::state::session_of;
 use crate::state::{Cursor, Given, Opening};

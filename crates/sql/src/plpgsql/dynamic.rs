@@ -8,11 +8,11 @@ use plan::StatementKind;
 use syntax::tree::{ParsedStatement, Statement};
 use types::{SqlType, Value, oids};
 
+use super::embedded::gather_rows;
 use super::expression::{
     environment, in_text, open_planned, refuse_change, refuse_scroll, require_rows, run_utility, told_from,
 };
 use super::frame::Frame;
-use super::interpret::gather_rows;
 use crate::state::{Cursor, session_of};
 use crate::state::{Planned, RelationLocks, SessionState, nested, prepared};
 use executor::{Due, OnRow, Run};

@@ -14,8 +14,8 @@ use syntax::tree::{Name, ParsedStatement, Statement};
 use types::context::UserTypeKind;
 use types::{CatalogLookup, SqlType, Value};
 
+use super::embedded::gather_rows;
 use super::frame::Frame;
-use super::interpret::gather_rows;
 use super::tree::{Expression, ExpressionPlan, VariableKind, find_label, find_variable_within, known_names};
 use crate::state::planning::Environment;
 use crate::state::{CUSTOM_PLANS_FIRST, Planned, RelationLocks, SessionState, nested, query_plan};

@@ -6,12 +6,15 @@ mod conditions;
 mod cursors;
 mod dynamic;
 mod element;
+mod embedded;
 mod expression;
 mod frame;
 mod interpret;
+mod loops;
 mod parse;
 mod raise;
 mod records;
+mod results;
 mod returns;
 mod row_types;
 mod statements;
@@ -24,8 +27,9 @@ use std::sync::Arc;
 
 use base::{Error, Oid, Result, missing, sqlstate};
 use frame::Frame;
-use interpret::{Flow, leaving, outputs, run_block};
+use interpret::{Flow, leaving, run_block};
 use plan::CatalogView;
+use results::outputs;
 use rustc_hash::FxHashMap;
 use schema::catalog::FunctionDef;
 use tree::{Function, VariableKind};
@@ -307,7 +311,7 @@ fn returned_value(value: Value, sql_type: SqlType, frame: &Frame<'_>, run: &mut 
             if is_domain { cast_for_assignment(row, SqlType::new(shape.type_oid), result, run) } else { Ok(row) }
         }
         (value, Some(_)) if frame.result_shape().is_some() => Ok(value),
-        (value, _) if result.oid == oids::RECORD => interpret::check_record(&value, frame, run).map(|()| value),
+        (value, _) if result.oid == oids::RECORD => results::check_record(&value, frame, run).map(|()| value),
         (value, _) => cast_for_assignment(value, sql_type, result, run),
     }
 }

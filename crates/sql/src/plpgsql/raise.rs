@@ -6,9 +6,10 @@ use base::{Error, Result, SqlState, sqlstate};
 use types::{SqlType, Value};
 
 use super::conditions::condition_states;
+use super::embedded::parameter_values;
 use super::expression::evaluate;
 use super::frame::Frame;
-use super::interpret::{PLACED, parameter_values};
+use super::interpret::PLACED;
 use super::tree::Raise;
 use executor::client::Severity;
 use executor::{CallPlace, Run, outer_context, place_line};

@@ -505,7 +505,7 @@ pub fn as_result(record: &RecordValue, shape: &Arc<RecordShape>, run: &mut Run<'
             let detail = format!("Returned type unknown does not match expected type {wanted} in column {place}.");
             return Err(Error::new(sqlstate::DATATYPE_MISMATCH, message).detail(detail));
         }
-        super::interpret::check_columns(message, &record.shape.fields, &shape.fields, &run.catalog)?;
+        super::results::check_columns(message, &record.shape.fields, &shape.fields, &run.catalog)?;
     }
     fit_record(record, shape, run)
 }

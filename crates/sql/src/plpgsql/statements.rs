@@ -6,8 +6,8 @@ use types::{SqlType, oids};
 
 use super::parse::{Parser, folded, unquoted};
 use super::tree::{
-    Expression, Fetched, Raise, RowSource, Statement, StatementKind, Step, Subscript, Variable, VariableKind,
-    find_label, find_labelled, find_variable,
+    ArrayLoop, Assignment, Expression, Fetched, IntegerLoop, Raise, RowSource, Statement, StatementKind, Step,
+    Subscript, Variable, VariableKind, find_label, find_labelled, find_variable,
 };
 
 /// How assignments and INTO name what they fill.
@@ -181,7 +181,7 @@ impl Parser<'_> {
         self.at = start;
         value.assignment = Some(self.text_up_to(end)?.into());
         self.expect(";")?;
-        Ok(StatementKind::Assign { target, subscripts, steps, value })
+        Ok(StatementKind::Assign(Assignment { target, subscripts, steps, value }))
     }
 
     /// The subscripts that are next, one for each dimension.
@@ -290,7 +290,8 @@ impl Parser<'_> {
             self.expect("array")?;
             self.enter(label.clone(), true);
             let array = self.expression(&["loop"])?;
-            return Ok(StatementKind::ForEach { label, variable, slice, array, body: self.loop_body()? });
+            let body = self.loop_body()?;
+            return Ok(StatementKind::ForEach(ArrayLoop { label, variable, slice, array, body }));
         }
         self.at += 1;
         self.for_statement(label)
@@ -362,7 +363,8 @@ impl Parser<'_> {
         let name = folded(self.word(variable_at));
         let variable = self.add(Variable::new(&name, VariableKind::Scalar(SqlType::INT4), line));
         self.alias(&name, variable);
-        Ok(StatementKind::ForInteger { label, variable, lower, upper, step, reverse, body: self.loop_body()? })
+        let body = self.loop_body()?;
+        Ok(StatementKind::ForInteger(IntegerLoop { label, variable, lower, upper, step, reverse, body }))
     }
 
     /// The cursor variable that a FOR loop is about, and how many words name it; a block's label may stand in front.

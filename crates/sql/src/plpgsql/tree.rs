@@ -281,6 +281,50 @@ pub struct Handler {
     pub body: Vec<Statement>,
 }
 
+/// `variable := expression`
+pub struct Assignment {
+    /// The variable.
+    pub target: usize,
+    /// The part of it, if it is an array: an element's place, or a slice's ends, for each dimension.
+    pub subscripts: Vec<Subscript>,
+    /// The way from there to a part of the element.
+    pub steps: Vec<Step>,
+    /// Its new value.
+    pub value: Expression,
+}
+
+/// FOR over integers.
+pub struct IntegerLoop {
+    /// Its label.
+    pub label: Option<String>,
+    /// The variable.
+    pub variable: usize,
+    /// From.
+    pub lower: Expression,
+    /// To.
+    pub upper: Expression,
+    /// BY.
+    pub step: Option<Expression>,
+    /// REVERSE.
+    pub reverse: bool,
+    /// Its statements.
+    pub body: Vec<Statement>,
+}
+
+/// FOREACH over an array.
+pub struct ArrayLoop {
+    /// Its label.
+    pub label: Option<String>,
+    /// The variable.
+    pub variable: usize,
+    /// SLICE.
+    pub slice: u32,
+    /// The array.
+    pub array: Expression,
+    /// Its statements.
+    pub body: Vec<Statement>,
+}
+
 /// A statement and its line.
 pub struct Statement {
     /// The line in the body.
@@ -294,16 +338,7 @@ pub enum StatementKind {
     /// A block.
     Block(Block),
     /// `variable := expression`
-    Assign {
-        /// The variable.
-        target: usize,
-        /// The part of it, if it is an array: an element's place, or a slice's ends, for each dimension.
-        subscripts: Vec<Subscript>,
-        /// The way from there to a part of the element.
-        steps: Vec<Step>,
-        /// Its new value.
-        value: Expression,
-    },
+    Assign(Assignment),
     /// IF: conditions with their statements, and ELSE.
     If {
         /// IF and ELSIF.
@@ -337,22 +372,7 @@ pub enum StatementKind {
         body: Vec<Statement>,
     },
     /// FOR over integers.
-    ForInteger {
-        /// Its label.
-        label: Option<String>,
-        /// The variable.
-        variable: usize,
-        /// From.
-        lower: Expression,
-        /// To.
-        upper: Expression,
-        /// BY.
-        step: Option<Expression>,
-        /// REVERSE.
-        reverse: bool,
-        /// Its statements.
-        body: Vec<Statement>,
-    },
+    ForInteger(IntegerLoop),
     /// FOR over the rows of a query.
     ForQuery {
         /// Its label.
@@ -365,18 +385,7 @@ pub enum StatementKind {
         body: Vec<Statement>,
     },
     /// FOREACH over an array.
-    ForEach {
-        /// Its label.
-        label: Option<String>,
-        /// The variable.
-        variable: usize,
-        /// SLICE.
-        slice: u32,
-        /// The array.
-        array: Expression,
-        /// Its statements.
-        body: Vec<Statement>,
-    },
+    ForEach(ArrayLoop),
     /// EXIT and CONTINUE.
     Exit {
         /// EXIT.
