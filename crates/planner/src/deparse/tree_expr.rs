@@ -1,8 +1,8 @@
 //! Writes expressions of the syntax tree as text. An expression that binds less tightly than a function call gets parentheses.
 
 use syntax::tree::{
-    Expr, ExprKind, FunctionCall, Indirection, Literal, Location, Name, OperatorName, SessionFunction, SubqueryKind,
-    WindowDefinition,
+    Expr, ExprKind, FunctionCall, Indirection, Literal, Location, Name, OperatorName, SessionFunction, Subquery,
+    SubqueryKind, TypeName, WindowDefinition,
 };
 use types::reg_types::quote_identifier;
 
@@ -13,39 +13,14 @@ use crate::binder::null_test;
 impl Writer<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Literal(literal) => match self.names.literal(expr.location) {
-                Some(known) if known.needs_type => self.push(&format!("{}::{}", known.text, known.type_name)),
-                Some(known) => self.push(&known.text),
-                None => self.literal(literal),
-            },
+            ExprKind::Literal(literal) => self.literal_at(expr.location, literal),
             ExprKind::Parameter(number) => self.push(&format!("${number}")),
-            ExprKind::Column(parts) => match self.places.names.get(&expr.location) {
-                Some(Some(name)) => {
-                    let name = name.clone();
-                    self.push(&name);
-                }
-                _ => self.dotted(parts),
-            },
+            ExprKind::Column(parts) => self.column(expr.location, parts),
             ExprKind::Star(parts) => {
                 self.dotted(parts);
                 self.push(if parts.is_empty() { "*" } else { ".*" });
             }
-            ExprKind::Cast { input, type_name } => {
-                // A literal is a constant of that type.
-                let is_constant = matches!(input.kind, ExprKind::Literal(Literal::String(_) | Literal::Null));
-                let name = self.names.type_name(type_name);
-                match self.names.literal(input.location) {
-                    Some(known) if is_constant => {
-                        self.push(&known.text);
-                        if !known.needs_type && known.type_name == name {
-                            return;
-                        }
-                    }
-                    _ if is_constant || self.pretty || matches!(input.kind, ExprKind::Row { .. }) => self.expr(input),
-                    _ => self.in_parentheses(input),
-                }
-                self.push(&format!("::{name}"));
-            }
+            ExprKind::Cast { input, type_name } => self.cast(input, type_name),
             ExprKind::Collate { input, collation } => {
                 self.push("(");
                 self.expr(input);
@@ -61,44 +36,17 @@ impl Writer<'_> {
                 self.expr(tested);
                 self.push(" IS NULL)");
             }
-            ExprKind::Operator { operator, left, right } => {
-                self.push("(");
-                if let Some(left) = left {
-                    self.operand(operator, left, true);
-                    self.push(" ");
-                }
-                self.operator(operator);
-                self.push(" ");
-                self.operand(operator, right, false);
-                self.push(")");
-            }
-            ExprKind::Quantified { operator, all, left, array } => {
-                self.push("(");
-                self.expr(left);
-                self.push(" ");
-                self.operator(operator);
-                self.push(if *all { " ALL (" } else { " ANY (" });
-                self.expr(array);
-                self.push("))");
-            }
-            ExprKind::In { left, list, negated } => {
-                self.push("(");
-                self.expr(left);
-                self.push(if *negated { " NOT IN (" } else { " IN (" });
-                self.exprs(list);
-                self.push("))");
-            }
+            ExprKind::Operator { operator, left, right } => self.operation(operator, left.as_deref(), right),
+            ExprKind::Quantified { operator, all, left, array } => self.quantified(left, operator, *all, array),
+            ExprKind::In { left, list, negated } => self.in_list(left, *negated, list),
             ExprKind::Between { input, low, high, symmetric, negated } => {
-                self.push("(");
-                self.expr(input);
-                self.push(if *negated { " NOT BETWEEN " } else { " BETWEEN " });
-                if *symmetric {
-                    self.push("SYMMETRIC ");
-                }
-                self.expr(low);
-                self.push(" AND ");
-                self.expr(high);
-                self.push(")");
+                let word = match (negated, symmetric) {
+                    (false, false) => "BETWEEN",
+                    (false, true) => "BETWEEN SYMMETRIC",
+                    (true, false) => "NOT BETWEEN",
+                    (true, true) => "NOT BETWEEN SYMMETRIC",
+                };
+                self.between(input, word, low, high);
             }
             ExprKind::Distinct { left, right, negated } => {
                 self.push("(");
@@ -116,74 +64,21 @@ impl Writer<'_> {
             }
             ExprKind::And(list) => self.junction(list, " AND "),
             ExprKind::Or(list) => self.junction(list, " OR "),
-            ExprKind::Not(input) => {
-                self.push("(NOT ");
-                match input.kind {
-                    ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) => self.expr(input),
-                    _ => self.bare(input),
-                }
-                self.push(")");
-            }
+            ExprKind::Not(input) => self.negation(input),
             ExprKind::NullTest { input, negated } => {
                 self.test(input, if *negated { "IS NOT NULL" } else { "IS NULL" });
             }
             ExprKind::BooleanTest { input, value, negated } => {
-                let value = match value {
-                    Some(true) => "TRUE",
-                    Some(false) => "FALSE",
-                    None => "UNKNOWN",
-                };
-                self.test(input, &format!("IS {}{value}", if *negated { "NOT " } else { "" }));
+                let not = if *negated { "NOT " } else { "" };
+                self.test(input, &format!("IS {not}{}", truth(*value)));
             }
-            ExprKind::Case { operand, whens, otherwise } => {
-                self.line("\n        CASE");
-                if let Some(operand) = operand {
-                    self.push(" ");
-                    self.expr(operand);
-                }
-                for (condition, result) in whens {
-                    self.line("\n            WHEN ");
-                    self.bare(condition);
-                    self.push(" THEN ");
-                    self.bare(result);
-                }
-                if let Some(otherwise) = otherwise {
-                    self.line("\n            ELSE ");
-                    self.bare(otherwise);
-                }
-                self.line("\n        END");
-            }
+            ExprKind::Case { operand, whens, otherwise } => self.case(operand.as_deref(), whens, otherwise.as_deref()),
             ExprKind::Coalesce(list) => self.call("COALESCE", list),
             ExprKind::Greatest(list) => self.call("GREATEST", list),
             ExprKind::Least(list) => self.call("LEAST", list),
             ExprKind::Session(function) => self.push(&session_function(*function)),
             ExprKind::Function(call) => self.function_call(call),
-            ExprKind::Subquery(subquery) => {
-                match &subquery.kind {
-                    SubqueryKind::Scalar => {}
-                    SubqueryKind::Exists => self.push("EXISTS "),
-                    SubqueryKind::Array => self.push("ARRAY"),
-                    SubqueryKind::Quantified { left, operator, all } => {
-                        self.push("(");
-                        self.expr(left);
-                        match operator {
-                            None => self.push(" IN "),
-                            Some(operator) => {
-                                self.push(" ");
-                                self.operator(operator);
-                                self.push(if *all { " ALL " } else { " ANY " });
-                            }
-                        }
-                    }
-                }
-                self.push("(");
-                self.next = self.places.subqueries.get(&expr.location).copied();
-                self.inner_query(&subquery.query);
-                self.push(")");
-                if matches!(subquery.kind, SubqueryKind::Quantified { .. }) {
-                    self.push(")");
-                }
-            }
+            ExprKind::Subquery(subquery) => self.subquery(subquery, expr.location),
             ExprKind::Array(elements) => {
                 self.push("ARRAY[");
                 self.exprs(elements);
@@ -191,23 +86,11 @@ impl Writer<'_> {
             }
             ExprKind::Row { fields, .. } => self.call("ROW", fields),
             ExprKind::Indirection { input, steps } => {
-                let is_column = matches!(input.kind, ExprKind::Column(_) | ExprKind::Parameter(_));
-                let only_subscripts =
-                    steps.iter().all(|step| matches!(step, Indirection::Index(_) | Indirection::Slice(..)));
-                if is_column && only_subscripts {
-                    self.expr(input);
-                } else {
-                    self.in_parentheses(input);
-                }
+                self.indirected(input, steps);
                 self.indirection(expr.location, steps);
             }
             ExprKind::Default => self.push("DEFAULT"),
-            ExprKind::DefaultArgument(type_name) => {
-                self.push("CAST(DEFAULT AS ");
-                let name = self.names.type_name(type_name);
-                self.push(&name);
-                self.push(")");
-            }
+            ExprKind::DefaultArgument(type_name) => self.default_argument(type_name),
             ExprKind::CurrentOf(cursor) => {
                 self.push("CURRENT OF ");
                 self.name(cursor);
@@ -220,6 +103,155 @@ impl Writer<'_> {
             ExprKind::MultiAssignment { source, .. } => self.expr(source),
             ExprKind::Unsupported(what) => self.push(&format!("/* {what} */ NULL")),
         }
+    }
+
+    /// A literal as the binder has understood the one at this place.
+    fn literal_at(&mut self, location: Location, literal: &Literal) {
+        match self.names.literal(location) {
+            Some(known) if known.needs_type => self.push(&format!("{}::{}", known.text, known.type_name)),
+            Some(known) => self.push(&known.text),
+            None => self.literal(literal),
+        }
+    }
+
+    fn column(&mut self, location: Location, parts: &[Name]) {
+        match self.places.names.get(&location) {
+            Some(Some(name)) => {
+                let name = name.clone();
+                self.push(&name);
+            }
+            _ => self.dotted(parts),
+        }
+    }
+
+    fn cast(&mut self, input: &Expr, type_name: &TypeName) {
+        // A literal is a constant of that type.
+        let is_constant = matches!(input.kind, ExprKind::Literal(Literal::String(_) | Literal::Null));
+        let name = self.names.type_name(type_name);
+        match self.names.literal(input.location) {
+            Some(known) if is_constant => {
+                self.push(&known.text);
+                if !known.needs_type && known.type_name == name {
+                    return;
+                }
+            }
+            _ if is_constant || self.pretty || matches!(input.kind, ExprKind::Row { .. }) => self.expr(input),
+            _ => self.in_parentheses(input),
+        }
+        self.push(&format!("::{name}"));
+    }
+
+    fn operation(&mut self, operator: &OperatorName, left: Option<&Expr>, right: &Expr) {
+        self.push("(");
+        if let Some(left) = left {
+            self.operand(operator, left, true);
+            self.push(" ");
+        }
+        self.operator(operator);
+        self.push(" ");
+        self.operand(operator, right, false);
+        self.push(")");
+    }
+
+    fn quantified(&mut self, left: &Expr, operator: &OperatorName, all: bool, array: &Expr) {
+        self.push("(");
+        self.expr(left);
+        self.push(" ");
+        self.operator(operator);
+        self.push(if all { " ALL (" } else { " ANY (" });
+        self.expr(array);
+        self.push("))");
+    }
+
+    fn in_list(&mut self, left: &Expr, negated: bool, list: &[Expr]) {
+        self.push("(");
+        self.expr(left);
+        self.push(if negated { " NOT IN (" } else { " IN (" });
+        self.exprs(list);
+        self.push("))");
+    }
+
+    fn between(&mut self, input: &Expr, word: &str, low: &Expr, high: &Expr) {
+        self.push("(");
+        self.expr(input);
+        self.push(&format!(" {word} "));
+        self.expr(low);
+        self.push(" AND ");
+        self.expr(high);
+        self.push(")");
+    }
+
+    fn negation(&mut self, input: &Expr) {
+        self.push("(NOT ");
+        match input.kind {
+            ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) => self.expr(input),
+            _ => self.bare(input),
+        }
+        self.push(")");
+    }
+
+    fn case(&mut self, operand: Option<&Expr>, whens: &[(Expr, Expr)], otherwise: Option<&Expr>) {
+        self.line("\n        CASE");
+        if let Some(operand) = operand {
+            self.push(" ");
+            self.expr(operand);
+        }
+        for (condition, result) in whens {
+            self.line("\n            WHEN ");
+            self.bare(condition);
+            self.push(" THEN ");
+            self.bare(result);
+        }
+        if let Some(otherwise) = otherwise {
+            self.line("\n            ELSE ");
+            self.bare(otherwise);
+        }
+        self.line("\n        END");
+    }
+
+    fn subquery(&mut self, subquery: &Subquery, location: Location) {
+        match &subquery.kind {
+            SubqueryKind::Scalar => {}
+            SubqueryKind::Exists => self.push("EXISTS "),
+            SubqueryKind::Array => self.push("ARRAY"),
+            SubqueryKind::Quantified { left, operator, all } => {
+                self.push("(");
+                self.expr(left);
+                match operator {
+                    None => self.push(" IN "),
+                    Some(operator) => {
+                        self.push(" ");
+                        self.operator(operator);
+                        self.push(if *all { " ALL " } else { " ANY " });
+                    }
+                }
+            }
+        }
+        self.push("(");
+        self.next = self.places.subqueries.get(&location).copied();
+        self.inner_query(&subquery.query);
+        self.push(")");
+        if matches!(subquery.kind, SubqueryKind::Quantified { .. }) {
+            self.push(")");
+        }
+    }
+
+    /// The input of subscripts and fields, in parentheses where the grammar wants these.
+    fn indirected(&mut self, input: &Expr, steps: &[Indirection]) {
+        let is_column = matches!(input.kind, ExprKind::Column(_) | ExprKind::Parameter(_));
+        let only_subscripts = steps.iter().all(|step| matches!(step, Indirection::Index(_) | Indirection::Slice(..)));
+        if is_column && only_subscripts {
+            self.expr(input);
+        } else {
+            self.in_parentheses(input);
+        }
+    }
+
+    fn default_argument(&mut self, type_name: &TypeName) {
+        self.push("CAST(DEFAULT AS ");
+        let name = self.names.type_name(type_name);
+        self.push(&name);
+        self.push(")");
     }
 
     /// An expression where nothing around it could be mistaken for a part of it.
@@ -535,6 +567,14 @@ mod frame {
     pub(super) const EXCLUDE_CURRENT_ROW: i32 = 0x8000;
     pub(super) const EXCLUDE_GROUP: i32 = 0x10000;
     pub(super) const EXCLUDE_TIES: i32 = 0x20000;
+}
+
+fn truth(value: Option<bool>) -> &'static str {
+    match value {
+        Some(true) => "TRUE",
+        Some(false) => "FALSE",
+        None => "UNKNOWN",
+    }
 }
 
 fn session_function(function: SessionFunction) -> String {
