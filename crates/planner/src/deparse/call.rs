@@ -1,7 +1,7 @@
 //! Calls, back to text: of functions by their names with the arguments as they were written, of aggregates, and over windows.
 
 use base::Oid;
-use plan::{AggregateCall, Call, Expr, FunctionTarget, WindowCall, WindowTarget};
+use plan::{AggregateCall, Call, Expr, ExprKind, FunctionTarget, WindowCall, WindowTarget};
 use schema::catalog::ArgumentMode;
 use types::reg_types::quote_identifier;
 use types::{CallTypes, Callee, CatalogLookup, SqlType, Value, WrittenArgument, oids};
@@ -19,6 +19,41 @@ struct ShownArgument<'n> {
 }
 
 impl Writer<'_, '_> {
+    /// A call as it was written: with an operator, in words, or by the function's name.
+    pub(super) fn call(&mut self, call: &Call) {
+        if let Some(operator) = call.operator {
+            let place = |is_first: bool| Place::Operand { operator: operator.name, is_first };
+            self.open();
+            match call.arguments.as_slice() {
+                [right] => {
+                    self.push(operator.name);
+                    self.push(" ");
+                    self.operand(right, operator.right, place(false));
+                }
+                [left, right] => {
+                    self.operand(left, operator.left, place(true));
+                    self.push(&format!(" {} ", operator.name));
+                    self.operand(right, operator.right, place(false));
+                }
+                _ => {}
+            }
+            return self.close();
+        }
+        // `extract(year from t)` is a call of a function whose first argument is the field's name.
+        if let (FunctionTarget::Builtin(function), [field, source]) = (&call.function, call.arguments.as_slice())
+            && function.name == "extract"
+            && let ExprKind::Constant(Value::Text(field)) = &field.kind
+        {
+            self.push(&format!("EXTRACT({field} FROM "));
+            self.expr(source, false);
+            return self.push(")");
+        }
+        if call.in_words && self.call_in_words(call) {
+            return;
+        }
+        self.named_call(&call.function, &call.types, &call.arguments);
+    }
+
     /// The call of a function by its name.
     pub(super) fn named_call(&mut self, function: &FunctionTarget, types: &CallTypes, arguments: &[Expr]) {
         let (declared, takes_array): (&[Oid], bool) = match function {

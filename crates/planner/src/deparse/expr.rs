@@ -100,7 +100,7 @@ pub struct Deparser<'a> {
     /// Arguments that a call leaves to their defaults are shown as what they are.
     pub(super) shows_defaults: bool,
     /// Rows of named types are shown with these.
-    shows_row_types: bool,
+    pub(super) shows_row_types: bool,
     format: FormatSettings,
     /// The values of parameters, if they are to be shown.
     values: &'a [Value],
@@ -293,13 +293,13 @@ impl Writer<'_, '_> {
     }
 
     /// The parentheses that a node puts around itself.
-    fn open(&mut self) {
+    pub(super) fn open(&mut self) {
         if !self.deparser.pretty {
             self.push("(");
         }
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         if !self.deparser.pretty {
             self.push(")");
         }
@@ -377,7 +377,7 @@ impl Writer<'_, '_> {
                 let text = self.deparser.names.outer(*index, self.deparser);
                 self.push(&text);
             }
-            ExprKind::Call(call) => self.call(call, expr.sql_type),
+            ExprKind::Call(call) => self.call(call),
             ExprKind::And(list) => self.junction(list, " AND ", Place::And),
             ExprKind::Or(list) => self.junction(list, " OR ", Place::Or),
             ExprKind::Not(input) => {
@@ -388,31 +388,8 @@ impl Writer<'_, '_> {
             }
             ExprKind::IsNull(input) => self.test(input, "IS NULL"),
             ExprKind::IsNotNull(input) => self.test(input, "IS NOT NULL"),
-            ExprKind::IsTruth { input, value, negated } => {
-                let test = match (value, negated) {
-                    (Some(true), false) => "IS TRUE",
-                    (Some(true), true) => "IS NOT TRUE",
-                    (Some(false), false) => "IS FALSE",
-                    (Some(false), true) => "IS NOT FALSE",
-                    (None, false) => "IS UNKNOWN",
-                    (None, true) => "IS NOT UNKNOWN",
-                };
-                self.test(input, test);
-            }
-            ExprKind::IsDistinct { equal, negated } => {
-                if *negated {
-                    self.open();
-                    self.push("NOT ");
-                }
-                self.open();
-                self.compared(equal, 0, Place::Test);
-                self.push(" IS DISTINCT FROM ");
-                self.compared(equal, 1, Place::Test);
-                self.close();
-                if *negated {
-                    self.close();
-                }
-            }
+            ExprKind::IsTruth { input, value, negated } => self.test(input, truth_test(*value, *negated)),
+            ExprKind::IsDistinct { equal, negated } => self.distinct(equal, *negated),
             ExprKind::Case { .. } if let Some(row) = self.deparser.names.whole_row(expr) => self.push(&row),
             ExprKind::Case { operand, whens, otherwise } => self.case(operand.as_deref(), whens, otherwise.as_deref()),
             ExprKind::CaseOperand => self.push("CASE_TEST_EXPR"),
@@ -426,32 +403,8 @@ impl Writer<'_, '_> {
                 self.compared(equal, 1, Place::Argument);
                 self.push(")");
             }
-            ExprKind::Array { elements, .. } => {
-                self.push("ARRAY[");
-                self.list(elements);
-                self.push("]");
-                if elements.is_empty() {
-                    let name = self.deparser.type_name(SqlType::new(expr.sql_type.oid));
-                    self.push(&format!("::{name}"));
-                }
-            }
-            ExprKind::Subscript { input, subscripts, slice } => {
-                let is_column = matches!(input.kind, ExprKind::Column(_) | ExprKind::Variable(_));
-                self.in_parentheses(input, !is_column);
-                for (low, high) in subscripts {
-                    self.push("[");
-                    if let Some(low) = low {
-                        self.expr(low, false);
-                    }
-                    if *slice {
-                        self.push(":");
-                    }
-                    if let Some(high) = high {
-                        self.expr(high, false);
-                    }
-                    self.push("]");
-                }
-            }
+            ExprKind::Array { elements, .. } => self.array(elements, expr.sql_type),
+            ExprKind::Subscript { input, subscripts, slice } => self.subscripted(input, subscripts, *slice),
             ExprKind::Quantified(quantified) => self.quantified(quantified),
             ExprKind::Subquery(subquery) => {
                 let text = self.deparser.names.subquery(subquery, self.deparser);
@@ -459,28 +412,9 @@ impl Writer<'_, '_> {
             }
             ExprKind::Row { fields, shape, .. } => match self.deparser.names.whole_row(expr) {
                 Some(row) => self.push(&row),
-                None => {
-                    self.row(fields);
-                    // A text that is stored names the type, so that it is found when the type changes. A table that is being made has none yet.
-                    let is_shown =
-                        self.deparser.shows_row_types && (show_implicit || self.deparser.qualify == Qualify::Always);
-                    if is_shown && types::composite_shape(self.deparser.view, shape.type_oid).is_some() {
-                        let name = self.deparser.type_name(SqlType::new(shape.type_oid));
-                        self.push(&format!("::{name}"));
-                    }
-                }
+                None => self.row(fields, shape, show_implicit),
             },
-            ExprKind::Field(access) => {
-                let is_bare = matches!(access.input.kind, ExprKind::Field(_));
-                self.in_parentheses(&access.input, !is_bare);
-                // As the type calls the field now.
-                let view = self.deparser.view;
-                let base = types::base_type(view, access.input.sql_type);
-                let shape = types::composite_shape(view, base.oid);
-                let field = shape.as_ref().and_then(|shape| shape.fields.get(access.field as usize));
-                let name = quote_identifier(field.map_or(access.name.as_str(), |(name, _)| name));
-                self.push(&format!(".{name}"));
-            }
+            ExprKind::Field(access) => self.field(access),
             ExprKind::Cast(cast) => self.cast(cast, expr.sql_type, show_implicit),
             ExprKind::Session(value) => self.push(&session_value(*value)),
             ExprKind::Aggregate(call) => self.aggregate(call),
@@ -503,19 +437,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn row(&mut self, fields: &[Expr]) {
-        self.push("ROW(");
-        for (number, field) in fields.iter().enumerate() {
-            if number > 0 {
-                self.push(", ");
-            }
-            self.expr(field, true);
-            self.push(&self.deparser.type_of_row(field));
-        }
-        self.push(")");
-    }
-
-    fn in_parentheses(&mut self, expr: &Expr, needed: bool) {
+    pub(super) fn in_parentheses(&mut self, expr: &Expr, needed: bool) {
         if needed {
             self.push("(");
         }
@@ -530,6 +452,21 @@ impl Writer<'_, '_> {
         self.part(input, Place::Test, true);
         self.push(&format!(" {test}"));
         self.close();
+    }
+
+    fn distinct(&mut self, equal: &Call, negated: bool) {
+        if negated {
+            self.open();
+            self.push("NOT ");
+        }
+        self.open();
+        self.compared(equal, 0, Place::Test);
+        self.push(" IS DISTINCT FROM ");
+        self.compared(equal, 1, Place::Test);
+        self.close();
+        if negated {
+            self.close();
+        }
     }
 
     fn junction(&mut self, list: &[Expr], between: &str, place: Place<'_>) {
@@ -593,41 +530,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn call(&mut self, call: &Call, sql_type: SqlType) {
-        if let Some(operator) = call.operator {
-            let place = |is_first: bool| Place::Operand { operator: operator.name, is_first };
-            self.open();
-            match call.arguments.as_slice() {
-                [right] => {
-                    self.push(operator.name);
-                    self.push(" ");
-                    self.operand(right, operator.right, place(false));
-                }
-                [left, right] => {
-                    self.operand(left, operator.left, place(true));
-                    self.push(&format!(" {} ", operator.name));
-                    self.operand(right, operator.right, place(false));
-                }
-                _ => {}
-            }
-            return self.close();
-        }
-        // `extract(year from t)` is a call of a function whose first argument is the field's name.
-        if let (FunctionTarget::Builtin(function), [field, source]) = (&call.function, call.arguments.as_slice())
-            && function.name == "extract"
-            && let ExprKind::Constant(Value::Text(field)) = &field.kind
-        {
-            self.push(&format!("EXTRACT({field} FROM "));
-            self.expr(source, false);
-            return self.push(")");
-        }
-        if call.in_words && self.call_in_words(call) {
-            return;
-        }
-        let _ = sql_type;
-        self.named_call(&call.function, &call.types, &call.arguments);
-    }
-
     fn cast(&mut self, cast: &CastExpr, target: SqlType, show_implicit: bool) {
         let is_implicit = cast.cast.context != CastContext::Explicit;
         if is_implicit && !show_implicit {
@@ -641,7 +543,7 @@ impl Writer<'_, '_> {
             ExprKind::Row { fields, .. } if cast.input.sql_type == target => {
                 match self.deparser.names.whole_row(&cast.input) {
                     Some(row) => self.push(&row),
-                    None => self.row(fields),
+                    None => self.bare_row(fields),
                 }
             }
             _ => {
@@ -814,6 +716,17 @@ fn compared_value<'e>(operand: Option<&Expr>, condition: &'e Expr) -> &'e Expr {
         return right;
     }
     condition
+}
+
+fn truth_test(value: Option<bool>, negated: bool) -> &'static str {
+    match (value, negated) {
+        (Some(true), false) => "IS TRUE",
+        (Some(true), true) => "IS NOT TRUE",
+        (Some(false), false) => "IS FALSE",
+        (Some(false), true) => "IS NOT FALSE",
+        (None, false) => "IS UNKNOWN",
+        (None, true) => "IS NOT UNKNOWN",
+    }
 }
 
 fn session_value(value: SessionValue) -> String {

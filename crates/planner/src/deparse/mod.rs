@@ -11,6 +11,7 @@
 
 mod bound;
 mod call;
+mod composite;
 mod expr;
 mod from;
 mod naming;
