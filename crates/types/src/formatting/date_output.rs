@@ -1,6 +1,6 @@
 //! Dates and intervals, written by a template.
 
-use std::fmt::Write;
+use std::borrow::Cow;
 
 use base::{Error, Result, sqlstate};
 
@@ -53,6 +53,40 @@ fn padded(value: i64, width: usize) -> String {
     format!("{value:0width$}")
 }
 
+/// Fields that an interval does not have.
+fn only_dates_have(id: DateField) -> bool {
+    use DateField::*;
+    let is_of_date =
+        matches!(id, Era { .. } | DayName(_) | DayShort(_) | DayOfWeek | IsoDay | MonthName(_) | MonthShort(_));
+    is_of_date || matches!(id, Zone { .. } | ZoneHour | ZoneMinute | Offset)
+}
+
+fn meridiem(is_afternoon: bool, upper: bool, dots: bool) -> &'static str {
+    match (is_afternoon, upper, dots) {
+        (false, true, true) => "A.M.",
+        (false, false, true) => "a.m.",
+        (false, true, false) => "AM",
+        (false, false, false) => "am",
+        (true, true, true) => "P.M.",
+        (true, false, true) => "p.m.",
+        (true, true, false) => "PM",
+        (true, false, false) => "pm",
+    }
+}
+
+fn era(is_before_christ: bool, upper: bool, dots: bool) -> &'static str {
+    match (is_before_christ, upper, dots) {
+        (false, true, true) => "A.D.",
+        (false, false, true) => "a.d.",
+        (false, true, false) => "AD",
+        (false, false, false) => "ad",
+        (true, true, true) => "B.C.",
+        (true, false, true) => "b.c.",
+        (true, true, false) => "BC",
+        (true, false, false) => "bc",
+    }
+}
+
 impl Moment {
     fn text(&self, template: &str) -> Result<String> {
         let mut out = String::new();
@@ -75,118 +109,109 @@ impl Moment {
         if self.is_interval { (year * 12 + month) * 30 + day } else { calendar::day_of_year(year, month, day) }
     }
 
+    fn century(&self) -> i64 {
+        let year = self.civil.year;
+        if self.is_interval {
+            year / 100
+        } else if year > 0 {
+            (year - 1) / 100 + 1
+        } else {
+            year / 100 - 1
+        }
+    }
+
+    fn days(&self) -> i64 {
+        let Civil { year, month, day, .. } = self.civil;
+        calendar::days_from_civil(year, month, day)
+    }
+
+    fn weekday(&self) -> i64 {
+        calendar::weekday(self.days())
+    }
+
     fn field(&self, field: &Field<'_, DateField>, out: &mut String) -> Result<()> {
+        if self.is_interval && only_dates_have(field.id) {
+            let message = "invalid format specification for an interval value";
+            return Err(Error::new(sqlstate::INVALID_DATETIME_FORMAT, message)
+                .hint("Intervals are not tied to specific calendar dates."));
+        }
+        let Some(text) = self.number(field) else {
+            out.push_str(&self.word(field));
+            return Ok(());
+        };
+        out.push_str(&text);
+        if let Some(upper) = field.ordinal {
+            out.push_str(ordinal_suffix(&text, upper));
+        }
+        Ok(())
+    }
+
+    /// A field that has no ordinal: a name, or a part of the zone.
+    fn word(&self, field: &Field<'_, DateField>) -> Cow<'static, str> {
+        let Civil { year, month, hour, .. } = self.civil;
+        let name =
+            |text: String, width: usize| if field.fill || field.translated { text } else { format!("{text:<width$}") };
+        let text = match field.id {
+            DateField::Meridiem { upper, dots } => return Cow::Borrowed(meridiem(hour % 24 >= 12, upper, dots)),
+            DateField::Era { upper, dots } => return Cow::Borrowed(era(year <= 0, upper, dots)),
+            DateField::DayName(case) => name(case.of(WEEKDAYS[self.weekday() as usize]), 9),
+            DateField::DayShort(case) => case.of(&WEEKDAYS[self.weekday() as usize][..3]),
+            DateField::MonthName(case) => name(case.of(MONTHS[month as usize - 1]), 9),
+            DateField::MonthShort(case) => case.of(&MONTHS[month as usize - 1][..3]),
+            DateField::Roman { .. } if self.is_interval && month == 0 && year == 0 => String::new(),
+            DateField::Roman { upper } => {
+                let roman = self.roman_month();
+                name(if upper { roman.to_owned() } else { roman.to_ascii_lowercase() }, 4)
+            }
+            DateField::Zone { upper } => match &self.zone {
+                Some(zone) if upper => zone.abbreviation.clone(),
+                Some(zone) => zone.abbreviation.to_lowercase(),
+                None => String::new(),
+            },
+            DateField::ZoneHour | DateField::ZoneMinute | DateField::Offset => self.offset(field),
+            _ => String::new(),
+        };
+        Cow::Owned(text)
+    }
+
+    fn roman_month(&self) -> &'static str {
+        let Civil { year, month, .. } = self.civil;
+        let place = if month == 0 {
+            // Whole years end with their twelfth month, or begin with it.
+            if year >= 0 { 11 } else { 0 }
+        } else if month < 0 {
+            12 + month
+        } else {
+            month - 1
+        };
+        ROMAN_MONTHS[place as usize]
+    }
+
+    /// The zone's offset, or its hours or minutes.
+    fn offset(&self, field: &Field<'_, DateField>) -> String {
+        let seconds = self.zone.as_ref().map_or(0, |zone| i64::from(zone.seconds));
+        let (sign, hours) = (if seconds >= 0 { '+' } else { '-' }, seconds.abs() / 3600);
+        let minutes = seconds.abs() % 3600 / 60;
+        match field.id {
+            DateField::ZoneHour => format!("{sign}{hours:02}"),
+            DateField::ZoneMinute => padded(minutes, 2),
+            _ => {
+                let hours = if field.fill { hours.to_string() } else { padded(hours, 2) };
+                let minutes = if minutes == 0 { String::new() } else { format!(":{minutes:02}") };
+                format!("{sign}{hours}{minutes}")
+            }
+        }
+    }
+
+    /// A field that may have an ordinal; nothing for other fields, and for the quarter of no month.
+    fn number(&self, field: &Field<'_, DateField>) -> Option<String> {
         let Civil { year, month, day, hour, minute, second, micros } = self.civil;
-        let days = || calendar::days_from_civil(year, month, day);
-        let weekday = || calendar::weekday(days());
         // One place more for a sign.
         let number = |value: i64, width: usize| {
             let width = if field.fill { 0 } else { width + usize::from(value < 0) };
             padded(value, width)
         };
-        let name =
-            |text: String, width: usize| if field.fill || field.translated { text } else { format!("{text:<width$}") };
-        let only_dates = || {
-            if self.is_interval {
-                return Err(Error::new(
-                    sqlstate::INVALID_DATETIME_FORMAT,
-                    "invalid format specification for an interval value",
-                )
-                .hint("Intervals are not tied to specific calendar dates."));
-            }
-            Ok(())
-        };
-        let text = match field.id {
-            DateField::Meridiem { upper, dots } => {
-                out.push_str(match (hour % 24 >= 12, upper, dots) {
-                    (false, true, true) => "A.M.",
-                    (false, false, true) => "a.m.",
-                    (false, true, false) => "AM",
-                    (false, false, false) => "am",
-                    (true, true, true) => "P.M.",
-                    (true, false, true) => "p.m.",
-                    (true, true, false) => "PM",
-                    (true, false, false) => "pm",
-                });
-                return Ok(());
-            }
-            DateField::Era { upper, dots } => {
-                only_dates()?;
-                out.push_str(match (year <= 0, upper, dots) {
-                    (false, true, true) => "A.D.",
-                    (false, false, true) => "a.d.",
-                    (false, true, false) => "AD",
-                    (false, false, false) => "ad",
-                    (true, true, true) => "B.C.",
-                    (true, false, true) => "b.c.",
-                    (true, true, false) => "BC",
-                    (true, false, false) => "bc",
-                });
-                return Ok(());
-            }
-            DateField::Exact => return Ok(()),
-            DateField::DayName(case) => {
-                only_dates()?;
-                out.push_str(&name(case.of(WEEKDAYS[weekday() as usize]), 9));
-                return Ok(());
-            }
-            DateField::DayShort(case) => {
-                only_dates()?;
-                out.push_str(&case.of(&WEEKDAYS[weekday() as usize][..3]));
-                return Ok(());
-            }
-            DateField::MonthName(case) => {
-                only_dates()?;
-                out.push_str(&name(case.of(MONTHS[month as usize - 1]), 9));
-                return Ok(());
-            }
-            DateField::MonthShort(case) => {
-                only_dates()?;
-                out.push_str(&case.of(&MONTHS[month as usize - 1][..3]));
-                return Ok(());
-            }
-            DateField::Roman { upper } => {
-                if self.is_interval && month == 0 && year == 0 {
-                    return Ok(());
-                }
-                let place = if month == 0 {
-                    // Whole years end with their twelfth month, or begin with it.
-                    if year >= 0 { 11 } else { 0 }
-                } else if month < 0 {
-                    12 + month
-                } else {
-                    month - 1
-                };
-                let roman = ROMAN_MONTHS[place as usize];
-                let roman = if upper { roman.to_owned() } else { roman.to_ascii_lowercase() };
-                out.push_str(&name(roman, 4));
-                return Ok(());
-            }
-            DateField::Zone { upper } => {
-                only_dates()?;
-                if let Some(zone) = &self.zone {
-                    let name = &zone.abbreviation;
-                    out.push_str(&if upper { name.clone() } else { name.to_lowercase() });
-                }
-                return Ok(());
-            }
-            DateField::ZoneHour | DateField::ZoneMinute | DateField::Offset => {
-                only_dates()?;
-                let seconds = self.zone.as_ref().map_or(0, |zone| i64::from(zone.seconds));
-                let (sign, hours) = (if seconds >= 0 { '+' } else { '-' }, seconds.abs() / 3600);
-                let minutes = seconds.abs() % 3600 / 60;
-                let written = match field.id {
-                    DateField::ZoneHour => write!(out, "{sign}{hours:02}"),
-                    DateField::ZoneMinute => write!(out, "{minutes:02}"),
-                    _ => {
-                        let hours = if field.fill { hours.to_string() } else { padded(hours, 2) };
-                        let minutes = if minutes == 0 { String::new() } else { format!(":{minutes:02}") };
-                        write!(out, "{sign}{hours}{minutes}")
-                    }
-                };
-                written.expect("a String takes everything");
-                return Ok(());
-            }
+        Some(match field.id {
             DateField::Hour12 => {
                 let shown = if hour % 12 == 0 { 12 } else { hour % 12 };
                 padded(shown, if field.fill { 0 } else { 2 + usize::from(hour < 0) })
@@ -201,36 +226,20 @@ impl Moment {
             DateField::Month => number(month, 2),
             DateField::DayOfYear => padded(self.day_of_year(), if field.fill { 0 } else { 3 }),
             DateField::IsoDayOfYear => {
-                let (iso_year, _) = calendar::iso_week(days());
+                let (iso_year, _) = calendar::iso_week(self.days());
                 let first = calendar::iso_week_monday(iso_year, 1);
-                padded(days() - first + 1, if field.fill { 0 } else { 3 })
+                padded(self.days() - first + 1, if field.fill { 0 } else { 3 })
             }
             DateField::Day => padded(day, if field.fill { 0 } else { 2 }),
-            DateField::DayOfWeek => {
-                only_dates()?;
-                (weekday() + 1).to_string()
-            }
-            DateField::IsoDay => {
-                only_dates()?;
-                if weekday() == 0 { 7 } else { weekday() }.to_string()
-            }
+            DateField::DayOfWeek => (self.weekday() + 1).to_string(),
+            DateField::IsoDay => if self.weekday() == 0 { 7 } else { self.weekday() }.to_string(),
             DateField::WeekOfYear => padded((self.day_of_year() - 1) / 7 + 1, if field.fill { 0 } else { 2 }),
-            DateField::IsoWeek => padded(calendar::iso_week(days()).1, if field.fill { 0 } else { 2 }),
+            DateField::IsoWeek => padded(calendar::iso_week(self.days()).1, if field.fill { 0 } else { 2 }),
             DateField::WeekOfMonth => ((day - 1) / 7 + 1).to_string(),
-            DateField::Quarter => {
-                if month == 0 {
-                    return Ok(());
-                }
-                ((month - 1) / 3 + 1).to_string()
-            }
+            DateField::Quarter if month == 0 => return None,
+            DateField::Quarter => ((month - 1) / 3 + 1).to_string(),
             DateField::Century => {
-                let century = if self.is_interval {
-                    year / 100
-                } else if year > 0 {
-                    (year - 1) / 100 + 1
-                } else {
-                    year / 100 - 1
-                };
+                let century = self.century();
                 if (-99..=99).contains(&century) { number(century, 2) } else { century.to_string() }
             }
             DateField::YearWithComma => {
@@ -238,14 +247,21 @@ impl Moment {
                 format!("{},{:03}", shown / 1000, shown % 1000)
             }
             DateField::Year(digits) => self.year(field, year, digits),
-            DateField::IsoYear(digits) => self.year(field, calendar::iso_week(days()).0, digits),
-            DateField::Julian => (days() + JULIAN_EPOCH).to_string(),
-        };
-        out.push_str(&text);
-        if let Some(upper) = field.ordinal {
-            out.push_str(ordinal_suffix(&text, upper));
-        }
-        Ok(())
+            DateField::IsoYear(digits) => self.year(field, calendar::iso_week(self.days()).0, digits),
+            DateField::Julian => (self.days() + JULIAN_EPOCH).to_string(),
+            DateField::Meridiem { .. }
+            | DateField::Era { .. }
+            | DateField::DayName(_)
+            | DateField::DayShort(_)
+            | DateField::MonthName(_)
+            | DateField::MonthShort(_)
+            | DateField::Roman { .. }
+            | DateField::Zone { .. }
+            | DateField::ZoneHour
+            | DateField::ZoneMinute
+            | DateField::Offset
+            | DateField::Exact => return None,
+        })
     }
 
     fn year(&self, field: &Field<'_, DateField>, year: i64, digits: u32) -> String {
