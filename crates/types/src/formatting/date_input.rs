@@ -210,97 +210,25 @@ impl Reader<'_> {
     }
 
     fn field(&mut self, field: &Field<'_, DateField>, open: bool) -> Result<()> {
+        use DateField::*;
         let width = field.text.len();
-        let only_written =
-            || Error::unsupported(format!("formatting field \"{}\" is only supported in to_char", field.text));
         match field.id {
-            DateField::Exact => {
+            Exact => {
                 self.exact = true;
                 return Ok(());
             }
-            DateField::Meridiem { dots, .. } => {
-                let names = if dots { ["a.m.", "p.m."] } else { ["am", "pm"] };
-                let value = self.name(field, names.into_iter())?;
-                set(&mut self.found.is_afternoon, value, field)?;
-                self.found.is_twelve_hours = true;
-                return Ok(());
+            Meridiem { .. } | Era { .. } => return self.named(field),
+            MonthName(_) | MonthShort(_) | DayName(_) | DayShort(_) | Roman { .. } => return self.named(field),
+            Zone { .. } | Offset => {
+                let message = format!("formatting field \"{}\" is only supported in to_char", field.text);
+                return Err(Error::unsupported(message));
             }
-            DateField::Era { dots, .. } => {
-                let names = if dots { ["a.d.", "b.c."] } else { ["ad", "bc"] };
-                let value = self.name(field, names.into_iter())?;
-                return set(&mut self.found.before_christ, value, field);
-            }
-            DateField::MonthName(_) => {
-                let value = self.name(field, MONTHS.into_iter())?;
-                return set(&mut self.found.month, value + 1, field);
-            }
-            DateField::MonthShort(_) => {
-                let value = self.name(field, MONTHS.into_iter().map(|name| &name[..3]))?;
-                return set(&mut self.found.month, value + 1, field);
-            }
-            DateField::DayName(_) => {
-                let value = self.name(field, WEEKDAYS.into_iter())?;
-                return set(&mut self.found.weekday, value + 1, field);
-            }
-            DateField::DayShort(_) => {
-                let value = self.name(field, WEEKDAYS.into_iter().map(|name| &name[..3]))?;
-                return set(&mut self.found.weekday, value + 1, field);
-            }
-            DateField::Roman { .. } => {
-                // The longer ones first: XII begins like XI and X.
-                let value = self.name(field, ROMAN_MONTHS.into_iter().rev())?;
-                return set(&mut self.found.month, 12 - value, field);
-            }
-            DateField::Zone { .. } | DateField::Offset => return Err(only_written()),
-            DateField::ZoneHour => {
-                self.found.zone_sign = match self.rest.chars().next() {
-                    Some(sign @ ('+' | '-' | ' ')) => {
-                        self.skip();
-                        if sign == '-' { -1 } else { 1 }
-                    }
-                    _ if self.extra > 0 && self.before == Some('-') => -1,
-                    _ => 1,
-                };
-                let (value, _) = self.number(field, 2, open)?;
-                return set(&mut self.found.zone_hour, value, field);
-            }
-            DateField::ZoneMinute => {
-                if self.found.zone_sign == 0 {
-                    self.found.zone_sign = 1;
-                }
-                let (value, _) = self.number(field, 2, open)?;
-                return set(&mut self.found.zone_minute, value, field);
-            }
-            DateField::YearWithComma => {
-                let (thousands, _) = self.number(field, width, true)?;
-                let invalid = || bad_format("invalid input string for \"Y,YYY\"".to_owned());
-                if !self.rest.starts_with(',') {
-                    return Err(invalid());
-                }
-                self.skip();
-                let count = self.rest.bytes().take(3).take_while(u8::is_ascii_digit).count();
-                let years: i64 = self.rest[..count].parse().map_err(|_| invalid())?;
-                (0..count).for_each(|_| self.skip());
-                set(&mut self.found.year, thousands * 1000 + years, field)?;
-                self.found.year_digits = 4;
-            }
-            DateField::Millisecond => {
-                let (value, length) = self.number(field, 3, open)?;
-                // 25 is a quarter of a second, as 250 is.
-                let factor = [100, 100, 10, 1][length.min(3)];
-                set(&mut self.found.millisecond, value, field)?;
-                self.found.millisecond *= factor;
-            }
-            DateField::Microsecond | DateField::Fraction(_) => {
-                if let DateField::Fraction(digits) = field.id {
-                    self.found.precision = Some(digits);
-                }
-                let digits = self.found.precision.filter(|_| field.id != DateField::Microsecond).unwrap_or(6) as usize;
-                let (value, length) = self.number(field, digits, open)?;
-                set(&mut self.found.microsecond, value, field)?;
-                self.found.microsecond *= 10i64.pow(6u32.saturating_sub(length as u32));
-            }
-            DateField::Year(digits) | DateField::IsoYear(digits) => {
+            ZoneHour => return self.zone_hour(field, open),
+            ZoneMinute => return self.zone_minute(field, open),
+            YearWithComma => self.year_with_comma(field)?,
+            Millisecond => self.millisecond(field, open)?,
+            Microsecond | Fraction(_) => self.fraction(field, open)?,
+            Year(digits) | IsoYear(digits) => {
                 let (value, length) = self.number(field, width, open)?;
                 // Two fields for the year are compared as they are written.
                 set(&mut self.found.year, value, field)?;
@@ -309,46 +237,146 @@ impl Reader<'_> {
                 }
                 self.found.year_digits = digits;
             }
-            DateField::IsoDay => {
+            IsoDay => {
                 let (value, _) = self.number(field, 1, open)?;
                 set(&mut self.found.weekday, if value >= 7 { 1 } else { value + 1 }, field)?;
             }
             // A quarter is read, and says nothing.
-            DateField::Quarter => {
+            Quarter => {
                 self.number(field, width, open)?;
             }
-            _ => {
-                let width = match field.id {
-                    DateField::Hour24 | DateField::Hour12 => 2,
-                    DateField::IsoDayOfYear => 3,
-                    _ => width,
-                };
-                let (value, _) = self.number(field, width, open)?;
-                let found = &mut self.found;
-                let place = match field.id {
-                    DateField::Hour12 => {
-                        found.is_twelve_hours = true;
-                        &mut found.hour
-                    }
-                    DateField::Hour24 => &mut found.hour,
-                    DateField::Minute => &mut found.minute,
-                    DateField::Second => &mut found.second,
-                    DateField::SecondOfDay => &mut found.second_of_day,
-                    DateField::Month => &mut found.month,
-                    DateField::DayOfYear | DateField::IsoDayOfYear => &mut found.day_of_year,
-                    DateField::Day => &mut found.day,
-                    DateField::DayOfWeek => &mut found.weekday,
-                    DateField::WeekOfYear | DateField::IsoWeek => &mut found.week,
-                    DateField::WeekOfMonth => &mut found.week_of_month,
-                    DateField::Century => &mut found.century,
-                    DateField::Julian => &mut found.julian,
-                    _ => return Ok(()),
-                };
-                set(place, value, field)?;
-            }
+            _ => self.plain_number(field, open)?,
         }
         self.skip_ordinal(field);
         Ok(())
+    }
+
+    /// A field that is one of several names.
+    fn named(&mut self, field: &Field<'_, DateField>) -> Result<()> {
+        match field.id {
+            DateField::Meridiem { dots, .. } => {
+                let names = if dots { ["a.m.", "p.m."] } else { ["am", "pm"] };
+                let value = self.name(field, names.into_iter())?;
+                set(&mut self.found.is_afternoon, value, field)?;
+                self.found.is_twelve_hours = true;
+                Ok(())
+            }
+            DateField::Era { dots, .. } => {
+                let names = if dots { ["a.d.", "b.c."] } else { ["ad", "bc"] };
+                let value = self.name(field, names.into_iter())?;
+                set(&mut self.found.before_christ, value, field)
+            }
+            DateField::MonthName(_) => {
+                let value = self.name(field, MONTHS.into_iter())?;
+                set(&mut self.found.month, value + 1, field)
+            }
+            DateField::MonthShort(_) => {
+                let value = self.name(field, MONTHS.into_iter().map(|name| &name[..3]))?;
+                set(&mut self.found.month, value + 1, field)
+            }
+            DateField::DayName(_) => {
+                let value = self.name(field, WEEKDAYS.into_iter())?;
+                set(&mut self.found.weekday, value + 1, field)
+            }
+            DateField::DayShort(_) => {
+                let value = self.name(field, WEEKDAYS.into_iter().map(|name| &name[..3]))?;
+                set(&mut self.found.weekday, value + 1, field)
+            }
+            DateField::Roman { .. } => {
+                // The longer ones first: XII begins like XI and X.
+                let value = self.name(field, ROMAN_MONTHS.into_iter().rev())?;
+                set(&mut self.found.month, 12 - value, field)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn zone_hour(&mut self, field: &Field<'_, DateField>, open: bool) -> Result<()> {
+        self.found.zone_sign = match self.rest.chars().next() {
+            Some(sign @ ('+' | '-' | ' ')) => {
+                self.skip();
+                if sign == '-' { -1 } else { 1 }
+            }
+            _ if self.extra > 0 && self.before == Some('-') => -1,
+            _ => 1,
+        };
+        let (value, _) = self.number(field, 2, open)?;
+        set(&mut self.found.zone_hour, value, field)
+    }
+
+    fn zone_minute(&mut self, field: &Field<'_, DateField>, open: bool) -> Result<()> {
+        if self.found.zone_sign == 0 {
+            self.found.zone_sign = 1;
+        }
+        let (value, _) = self.number(field, 2, open)?;
+        set(&mut self.found.zone_minute, value, field)
+    }
+
+    fn year_with_comma(&mut self, field: &Field<'_, DateField>) -> Result<()> {
+        let (thousands, _) = self.number(field, field.text.len(), true)?;
+        let invalid = || bad_format("invalid input string for \"Y,YYY\"".to_owned());
+        if !self.rest.starts_with(',') {
+            return Err(invalid());
+        }
+        self.skip();
+        let count = self.rest.bytes().take(3).take_while(u8::is_ascii_digit).count();
+        let years: i64 = self.rest[..count].parse().map_err(|_| invalid())?;
+        (0..count).for_each(|_| self.skip());
+        set(&mut self.found.year, thousands * 1000 + years, field)?;
+        self.found.year_digits = 4;
+        Ok(())
+    }
+
+    fn millisecond(&mut self, field: &Field<'_, DateField>, open: bool) -> Result<()> {
+        let (value, length) = self.number(field, 3, open)?;
+        // 25 is a quarter of a second, as 250 is.
+        let factor = [100, 100, 10, 1][length.min(3)];
+        set(&mut self.found.millisecond, value, field)?;
+        self.found.millisecond *= factor;
+        Ok(())
+    }
+
+    /// A fraction of a second, in microseconds or with so many digits.
+    fn fraction(&mut self, field: &Field<'_, DateField>, open: bool) -> Result<()> {
+        if let DateField::Fraction(digits) = field.id {
+            self.found.precision = Some(digits);
+        }
+        let digits = self.found.precision.filter(|_| field.id != DateField::Microsecond).unwrap_or(6) as usize;
+        let (value, length) = self.number(field, digits, open)?;
+        set(&mut self.found.microsecond, value, field)?;
+        self.found.microsecond *= 10i64.pow(6u32.saturating_sub(length as u32));
+        Ok(())
+    }
+
+    /// A number that is the value of one place as it stands.
+    fn plain_number(&mut self, field: &Field<'_, DateField>, open: bool) -> Result<()> {
+        let width = match field.id {
+            DateField::Hour24 | DateField::Hour12 => 2,
+            DateField::IsoDayOfYear => 3,
+            _ => field.text.len(),
+        };
+        let (value, _) = self.number(field, width, open)?;
+        let found = &mut self.found;
+        let place = match field.id {
+            DateField::Hour12 => {
+                found.is_twelve_hours = true;
+                &mut found.hour
+            }
+            DateField::Hour24 => &mut found.hour,
+            DateField::Minute => &mut found.minute,
+            DateField::Second => &mut found.second,
+            DateField::SecondOfDay => &mut found.second_of_day,
+            DateField::Month => &mut found.month,
+            DateField::DayOfYear | DateField::IsoDayOfYear => &mut found.day_of_year,
+            DateField::Day => &mut found.day,
+            DateField::DayOfWeek => &mut found.weekday,
+            DateField::WeekOfYear | DateField::IsoWeek => &mut found.week,
+            DateField::WeekOfMonth => &mut found.week_of_month,
+            DateField::Century => &mut found.century,
+            DateField::Julian => &mut found.julian,
+            _ => return Ok(()),
+        };
+        set(place, value, field)
     }
 }
 
