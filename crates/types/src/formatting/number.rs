@@ -114,27 +114,42 @@ impl Shape {
         Ok(shape)
     }
 
-    fn take(&mut self, field: NumberField) -> Result<()> {
-        if self.exponent && field != NumberField::Exponent {
-            return Err(refused("\"EEEE\" must be the last pattern used"));
-        }
-        match field {
-            NumberField::Nine => {
-                if self.brackets {
-                    return Err(refused("\"9\" must be ahead of \"PR\""));
-                }
-                if self.is_multiplied {
-                    self.multiplied += 1;
-                } else if self.has_point {
-                    self.behind += 1;
-                } else {
-                    self.before += 1;
-                }
+    /// Refuses a field that cannot stand beside those before it.
+    fn check(&self, field: NumberField) -> Result<()> {
+        use NumberField::*;
+        let has_other_sign = self.plus || self.minus || self.brackets;
+        Err(refused(match field {
+            Exponent if self.exponent => "cannot use \"EEEE\" twice",
+            Exponent if self.fill || self.has_sign || has_other_sign || self.roman || self.is_multiplied => {
+                return Err(refused("\"EEEE\" is incompatible with other formats")
+                    .detail("\"EEEE\" may only be used together with digit and decimal point patterns."));
             }
+            Exponent => return Ok(()),
+            _ if self.exponent => "\"EEEE\" must be the last pattern used",
+            Nine if self.brackets => "\"9\" must be ahead of \"PR\"",
+            Zero if self.brackets => "\"0\" must be ahead of \"PR\"",
+            Point | DecimalPoint if self.has_point => "multiple decimal points",
+            Point | DecimalPoint if self.is_multiplied => "cannot use \"V\" and decimal point together",
+            Multiplied if self.has_point => "cannot use \"V\" and decimal point together",
+            Sign if self.has_sign => "cannot use \"S\" twice",
+            Sign if has_other_sign => "cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together",
+            Minus if self.has_sign => "cannot use \"S\" and \"MI\" together",
+            Plus if self.has_sign => "cannot use \"S\" and \"PL\" together",
+            Either if self.has_sign => "cannot use \"S\" and \"SG\" together",
+            Brackets if self.has_sign || self.plus || self.minus => {
+                "cannot use \"PR\" and \"S\"/\"PL\"/\"MI\"/\"SG\" together"
+            }
+            _ => return Ok(()),
+        }))
+    }
+
+    fn take(&mut self, field: NumberField) -> Result<()> {
+        self.check(field)?;
+        match field {
+            NumberField::Nine if self.is_multiplied => self.multiplied += 1,
+            NumberField::Nine if self.has_point => self.behind += 1,
+            NumberField::Nine => self.before += 1,
             NumberField::Zero => {
-                if self.brackets {
-                    return Err(refused("\"0\" must be ahead of \"PR\""));
-                }
                 if !self.has_zero && !self.has_point {
                     self.has_zero = true;
                     self.zero_start = self.before + 1;
@@ -146,23 +161,9 @@ impl Shape {
                 }
                 self.zero_end = self.before + self.behind;
             }
-            NumberField::Point | NumberField::DecimalPoint => {
-                if self.has_point {
-                    return Err(refused("multiple decimal points"));
-                }
-                if self.is_multiplied {
-                    return Err(refused("cannot use \"V\" and decimal point together"));
-                }
-                self.has_point = true;
-            }
+            NumberField::Point | NumberField::DecimalPoint => self.has_point = true,
             NumberField::Fill => self.fill = true,
             NumberField::Sign => {
-                if self.has_sign {
-                    return Err(refused("cannot use \"S\" twice"));
-                }
-                if self.plus || self.minus || self.brackets {
-                    return Err(refused("cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together"));
-                }
                 self.has_sign = true;
                 if self.has_point {
                     self.sign = SignPlace::Behind;
@@ -171,55 +172,16 @@ impl Shape {
                     self.before_sign = self.before;
                 }
             }
-            NumberField::Minus => {
-                if self.has_sign {
-                    return Err(refused("cannot use \"S\" and \"MI\" together"));
-                }
-                self.minus = true;
-            }
-            NumberField::Plus => {
-                if self.has_sign {
-                    return Err(refused("cannot use \"S\" and \"PL\" together"));
-                }
-                self.plus = true;
-            }
+            NumberField::Minus => self.minus = true,
+            NumberField::Plus => self.plus = true,
             NumberField::Either => {
-                if self.has_sign {
-                    return Err(refused("cannot use \"S\" and \"SG\" together"));
-                }
                 self.minus = true;
                 self.plus = true;
             }
-            NumberField::Brackets => {
-                if self.has_sign || self.plus || self.minus {
-                    return Err(refused("cannot use \"PR\" and \"S\"/\"PL\"/\"MI\"/\"SG\" together"));
-                }
-                self.brackets = true;
-            }
+            NumberField::Brackets => self.brackets = true,
             NumberField::Roman { .. } => self.roman = true,
-            NumberField::Multiplied => {
-                if self.has_point {
-                    return Err(refused("cannot use \"V\" and decimal point together"));
-                }
-                self.is_multiplied = true;
-            }
-            NumberField::Exponent => {
-                if self.exponent {
-                    return Err(refused("cannot use \"EEEE\" twice"));
-                }
-                if self.fill
-                    || self.has_sign
-                    || self.brackets
-                    || self.minus
-                    || self.plus
-                    || self.roman
-                    || self.is_multiplied
-                {
-                    return Err(refused("\"EEEE\" is incompatible with other formats")
-                        .detail("\"EEEE\" may only be used together with digit and decimal point patterns."));
-                }
-                self.exponent = true;
-            }
+            NumberField::Multiplied => self.is_multiplied = true,
+            NumberField::Exponent => self.exponent = true,
             NumberField::Comma
             | NumberField::Blank
             | NumberField::Currency
