@@ -31,6 +31,7 @@ mod comparisons;
 mod datetimes;
 mod degrees;
 mod floats;
+mod format;
 mod formatting;
 mod hashes;
 mod integers;

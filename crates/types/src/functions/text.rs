@@ -7,8 +7,9 @@ use base::{Error, Result, sqlstate};
 use memchr::memmem::Finder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::format::format;
 use super::{FunctionDef, mismatch};
-use crate::apart::{LARGE_RESULT_BYTES, call_apart, make_of, make_result};
+use crate::apart::{make_of, make_result};
 use crate::compare::{compare_padded, without_padding};
 use crate::context::EvalContext;
 use crate::function_def::{CallTypes, ReadyRows, ValueStream};
@@ -358,148 +359,6 @@ fn concat_with_separator(context: &mut dyn EvalContext, types: &CallTypes, a: &[
     let Value::Text(separator) = &a[0] else { return Ok(Value::Null) };
     let parts = texts_from(context, types, a, 1)?;
     joined(parts, separator)
-}
-
-/// `format('%s %I %L %1$-10s', ...)`. 22023, 54000.
-fn format(context: &mut dyn EvalContext, types: &CallTypes, a: &[Value]) -> Result<Value> {
-    // The first try is in vain where no other thread would be asked.
-    let limit_bytes = if sync::in_coroutine() { LARGE_RESULT_BYTES } else { usize::MAX };
-    if let Some(value) = format_up_to(limit_bytes, context, types, a)? {
-        return Ok(value);
-    }
-    let own_types = types.clone();
-    let made = call_apart(context, a, move |context, a| format_up_to(usize::MAX, context, &own_types, a));
-    let made = made.unwrap_or_else(|| format_up_to(usize::MAX, context, types, a))?;
-    made.ok_or_else(too_large)
-}
-
-/// The same; `None` if the result would be longer than so many bytes.
-fn format_up_to(
-    limit_bytes: usize,
-    context: &mut dyn EvalContext,
-    types: &CallTypes,
-    a: &[Value],
-) -> Result<Option<Value>> {
-    let Value::Text(template) = &a[0] else { return Ok(Some(Value::Null)) };
-    let invalid = |message: &str| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message);
-    let unterminated = || invalid("unterminated format() type specifier").hint("For a single \"%\" use \"%%\".");
-    let mut out = String::new();
-    let mut next_argument = 1;
-    let mut characters = template.char_indices().peekable();
-    let digits = |characters: &mut std::iter::Peekable<std::str::CharIndices<'_>>| -> Result<Option<i32>> {
-        let mut number = None;
-        while let Some(digit) = characters.peek().and_then(|(_, character)| character.to_digit(10)) {
-            let value = number.unwrap_or(0_i32).checked_mul(10).and_then(|value| value.checked_add(digit as i32));
-            number =
-                Some(value.ok_or_else(|| Error::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range"))?);
-            characters.next();
-        }
-        Ok(number)
-    };
-    while let Some((_, character)) = characters.next() {
-        if character != '%' {
-            out.push(character);
-            continue;
-        }
-        if characters.peek().is_none() {
-            return Err(unterminated());
-        }
-        if characters.next_if(|(_, character)| *character == '%').is_some() {
-            out.push('%');
-            continue;
-        }
-        // %[position$][flags][width]type
-        let mut argument = None;
-        let mut width = 0_i64;
-        let mut left_justify = false;
-        let number = digits(&mut characters)?;
-        if characters.next_if(|(_, character)| *character == '$').is_some() {
-            match number {
-                Some(0) => return Err(invalid("format specifies argument 0, but arguments are numbered from 1")),
-                Some(position) => argument = Some(position as usize),
-                None => {
-                    return Err(
-                        invalid("unrecognized format() type specifier \"$\"").hint("For a single \"%\" use \"%%\".")
-                    );
-                }
-            }
-        } else if let Some(number) = number {
-            width = i64::from(number);
-        }
-        if number.is_none() || argument.is_some() {
-            while characters.next_if(|(_, character)| *character == '-').is_some() {
-                left_justify = true;
-            }
-            if characters.next_if(|(_, character)| *character == '*').is_some() {
-                let mut width_argument = next_argument;
-                if let Some(position) = digits(&mut characters)? {
-                    if characters.next_if(|(_, character)| *character == '$').is_none() {
-                        return Err(invalid("width argument position must be ended by \"$\""));
-                    }
-                    if position == 0 {
-                        return Err(invalid("format specifies argument 0, but arguments are numbered from 1"));
-                    }
-                    width_argument = position as usize;
-                }
-                // The next argument is the one behind the width's, wherever that is.
-                next_argument = width_argument + 1;
-                let value = a.get(width_argument).ok_or_else(|| invalid("too few arguments for format()"))?;
-                width = match value {
-                    Value::Null => 0,
-                    value => match value.as_i64() {
-                        Some(width) => width,
-                        None => {
-                            let text = text_of(context, types, a, width_argument)?;
-                            i64::from(crate::number_text::parse_int4(&text)?)
-                        }
-                    },
-                };
-            } else if let Some(number) = digits(&mut characters)? {
-                width = i64::from(number);
-            }
-        }
-        let Some((_, kind)) = characters.next() else { return Err(unterminated()) };
-        if !matches!(kind, 's' | 'I' | 'L') {
-            return Err(invalid(&format!("unrecognized format() type specifier \"{kind}\""))
-                .hint("For a single \"%\" use \"%%\"."));
-        }
-        let index = argument.unwrap_or(next_argument);
-        next_argument = index + 1;
-        let value = a.get(index).ok_or_else(|| invalid("too few arguments for format()"))?;
-        let text = if value.is_null() {
-            match kind {
-                's' => String::new(),
-                'L' => "NULL".to_owned(),
-                _ => {
-                    return Err(Error::new(
-                        sqlstate::NULL_VALUE_NOT_ALLOWED,
-                        "null values cannot be formatted as an SQL identifier",
-                    ));
-                }
-            }
-        } else {
-            let text = text_of(context, types, a, index)?;
-            match kind {
-                's' => text.to_string(),
-                'I' => reg_types::quote_identifier(&text),
-                _ => reg_types::quote_literal(&text),
-            }
-        };
-        let missing = width.unsigned_abs().saturating_sub(character_count(&text) as u64) as usize;
-        let bytes = out.len() + text.len() + missing;
-        check_length(bytes)?;
-        if bytes > limit_bytes {
-            return Ok(None);
-        }
-        if left_justify || width < 0 {
-            out.push_str(&text);
-            out.extend(std::iter::repeat_n(' ', missing));
-        } else {
-            out.extend(std::iter::repeat_n(' ', missing));
-            out.push_str(&text);
-        }
-    }
-    Ok(Some(Value::from(out)))
 }
 
 /// Splits a qualified name. 22023.
