@@ -537,16 +537,7 @@ impl Decoder<'_> {
             return Err(ParseError::BadFormat);
         }
         if let Some(abbreviation) = zone_abbreviation(text) {
-            self.mark(ZONE)?;
-            self.zone = Some(match abbreviation {
-                Abbreviation::Standard(seconds) => GivenZone::Offset(seconds),
-                Abbreviation::Daylight(seconds) => GivenZone::Offset(seconds),
-                Abbreviation::Zone(name) => {
-                    let zone = TimeZone::abbreviated(name, text);
-                    GivenZone::Rules(zone.ok_or_else(|| ParseError::UnknownZone(name.to_owned()))?)
-                }
-            });
-            return Ok(());
+            return self.zone_abbreviation(abbreviation, text);
         }
         let Some(keyword) = keyword(text) else {
             return self.zone_name(text).unwrap_or(Err(ParseError::BadFormat));
@@ -581,18 +572,7 @@ impl Decoder<'_> {
                 self.mark(SPECIAL)?;
                 self.special = Some(keyword);
             }
-            Keyword::Month(month) => {
-                let takes_number = self.has(MONTH) && !self.has_text_month && !self.has(DAY_PART);
-                if takes_number && (1..=31).contains(&self.civil.month) {
-                    // the number taken for the month was the day
-                    self.mark(DAY_PART)?;
-                    self.civil.day = self.civil.month;
-                } else {
-                    self.mark(MONTH)?;
-                }
-                self.has_text_month = true;
-                self.civil.month = month;
-            }
+            Keyword::Month(month) => self.month_name(month)?,
             Keyword::Weekday(_) => self.mark(WEEKDAY)?,
             Keyword::Meridian(afternoon) => {
                 self.mark(MERIDIAN)?;
@@ -606,30 +586,66 @@ impl Decoder<'_> {
                 self.mark(DAYLIGHT)?;
                 self.daylight_seconds = 3600;
             }
-            Keyword::Julian => {
-                if !matches!(next, Some(FieldKind::Number | FieldKind::Date)) {
-                    return Err(ParseError::BadFormat);
-                }
-                *expects = Some(Keyword::Julian);
-            }
-            Keyword::IsoTime => {
-                let is_time = matches!(next, Some(FieldKind::Number | FieldKind::Time | FieldKind::Date));
-                if !is_time || (!time_only && !self.has(DATE)) {
-                    return Err(ParseError::BadFormat);
-                }
-                *expects = Some(Keyword::IsoTime);
-            }
-            Keyword::Unit => {
-                if next != Some(FieldKind::Number)
-                    || !matches!(text.to_ascii_lowercase().as_str(), "y" | "m" | "mm" | "d")
-                {
-                    return Err(ParseError::BadFormat);
-                }
-                self.unit = text.as_bytes()[0].to_ascii_lowercase();
-                *expects = Some(Keyword::Unit);
+            Keyword::Julian | Keyword::IsoTime | Keyword::Unit => {
+                *expects = Some(self.prefix(keyword, text, next, time_only)?);
             }
         }
         Ok(())
+    }
+
+    fn zone_abbreviation(&mut self, abbreviation: Abbreviation, text: &str) -> Result<(), ParseError> {
+        self.mark(ZONE)?;
+        self.zone = Some(match abbreviation {
+            Abbreviation::Standard(seconds) => GivenZone::Offset(seconds),
+            Abbreviation::Daylight(seconds) => GivenZone::Offset(seconds),
+            Abbreviation::Zone(name) => {
+                let zone = TimeZone::abbreviated(name, text);
+                GivenZone::Rules(zone.ok_or_else(|| ParseError::UnknownZone(name.to_owned()))?)
+            }
+        });
+        Ok(())
+    }
+
+    fn month_name(&mut self, month: i64) -> Result<(), ParseError> {
+        let takes_number = self.has(MONTH) && !self.has_text_month && !self.has(DAY_PART);
+        if takes_number && (1..=31).contains(&self.civil.month) {
+            // the number taken for the month was the day
+            self.mark(DAY_PART)?;
+            self.civil.day = self.civil.month;
+        } else {
+            self.mark(MONTH)?;
+        }
+        self.has_text_month = true;
+        self.civil.month = month;
+        Ok(())
+    }
+
+    /// A word that says what the number behind it is.
+    fn prefix(
+        &mut self,
+        keyword: Keyword,
+        text: &str,
+        next: Option<FieldKind>,
+        time_only: bool,
+    ) -> Result<Keyword, ParseError> {
+        let fits = match keyword {
+            Keyword::Julian => matches!(next, Some(FieldKind::Number | FieldKind::Date)),
+            Keyword::IsoTime => {
+                let is_time = matches!(next, Some(FieldKind::Number | FieldKind::Time | FieldKind::Date));
+                is_time && (time_only || self.has(DATE))
+            }
+            _ => {
+                let is_unit = matches!(text.to_ascii_lowercase().as_str(), "y" | "m" | "mm" | "d");
+                next == Some(FieldKind::Number) && is_unit
+            }
+        };
+        if !fits {
+            return Err(ParseError::BadFormat);
+        }
+        if keyword == Keyword::Unit {
+            self.unit = text.as_bytes()[0].to_ascii_lowercase();
+        }
+        Ok(keyword)
     }
 
     fn local_now(&self) -> Civil {
