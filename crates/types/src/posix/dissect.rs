@@ -348,6 +348,17 @@ enum Kind {
     },
 }
 
+impl Kind {
+    fn has_groups(&self) -> bool {
+        match self {
+            Kind::Leaf => false,
+            Kind::Group(..) => true,
+            Kind::Plain(inner) | Kind::Repetition { inner, .. } => inner.has_groups,
+            Kind::Sequence(parts) | Kind::Alternatives(parts) => parts.iter().any(|part| part.has_groups),
+        }
+    }
+}
+
 impl Node {
     fn is_short(&self) -> bool {
         self.prefers_short == Some(true)
@@ -397,87 +408,19 @@ impl Reader {
         self.level += 1;
         self.levels = self.levels.max(self.level);
         let (kind, prefers_short) = match ast {
-            Ast::Group(group) => {
-                let number = match group.kind {
-                    GroupKind::CaptureIndex(number) => Some(number as usize),
-                    _ => None,
-                };
-                self.groups = self.groups.max(number.unwrap_or(0));
-                let inner = Box::new(self.node(&group.ast));
-                let prefers = inner.prefers_short;
-                let kind = match number {
-                    Some(number) => Kind::Group(number, inner),
-                    None => Kind::Plain(inner),
-                };
-                (kind, prefers)
-            }
-            Ast::Concat(concat) => {
-                let mut parts: Vec<Node> = Vec::new();
-                for ast in &concat.asts {
-                    let mut part = self.node(ast);
-                    part.end_of_sequence = span.end;
-                    // Letters in a row are one part: they fit a text in one way.
-                    match parts.last_mut() {
-                        Some(last) if last.is_leaf() && part.is_leaf() => {
-                            last.span.end = part.span.end;
-                            last.weight = last.weight.saturating_add(part.weight);
-                            last.letters = last.letters.saturating_add(part.letters);
-                        }
-                        _ => parts.push(part),
-                    }
-                }
-                let prefers = parts.iter().find_map(|part| part.prefers_short);
-                (Kind::Sequence(parts), prefers)
-            }
+            Ast::Group(group) => self.group(group),
+            Ast::Concat(concat) => self.sequence(concat, span.end),
             Ast::Alternation(alternation) => {
                 self.is_plain = false;
                 let alternatives = alternation.asts.iter().map(|alternative| self.node(alternative)).collect();
                 (Kind::Alternatives(alternatives), Some(false))
             }
-            Ast::Repetition(repetition) => {
-                let before = self.groups;
-                let inner = Box::new(self.node(&repetition.ast));
-                let (least, most, is_exact) = match &repetition.op.kind {
-                    RepetitionKind::ZeroOrOne => (0, Some(1), false),
-                    RepetitionKind::ZeroOrMore => (0, None, false),
-                    RepetitionKind::OneOrMore => (1, None, false),
-                    RepetitionKind::Range(RepetitionRange::Exactly(count)) => (*count, Some(*count), true),
-                    RepetitionKind::Range(RepetitionRange::AtLeast(least)) => (*least, None, false),
-                    RepetitionKind::Range(RepetitionRange::Bounded(least, most)) => (*least, Some(*most), false),
-                };
-                self.repeats_groups |= self.groups > before;
-                let prefers = if is_exact {
-                    inner.prefers_short
-                } else {
-                    self.is_plain &= repetition.greedy;
-                    self.variable += 1;
-                    Some(!repetition.greedy)
-                };
-                (Kind::Repetition { inner, least, most }, prefers)
-            }
+            Ast::Repetition(repetition) => self.repetition(repetition),
             _ => (Kind::Leaf, None),
         };
         self.level -= 1;
-        let (weight, letters) = match &kind {
-            Kind::Leaf => (self.leaf_weight(ast), 1),
-            Kind::Group(_, inner) | Kind::Plain(inner) => (inner.weight, inner.letters),
-            Kind::Sequence(parts) | Kind::Alternatives(parts) => {
-                parts.iter().fold((0, 0), |(weight, letters): (usize, usize), part| {
-                    (weight.saturating_add(part.weight), letters.saturating_add(part.letters))
-                })
-            }
-            Kind::Repetition { inner, least, most } => {
-                self.is_literal = false;
-                let times = most.unwrap_or(*least).max(1) as usize;
-                (inner.weight.saturating_mul(times), inner.letters.saturating_mul(times))
-            }
-        };
-        let has_groups = match &kind {
-            Kind::Leaf => false,
-            Kind::Group(..) => true,
-            Kind::Plain(inner) | Kind::Repetition { inner, .. } => inner.has_groups,
-            Kind::Sequence(parts) | Kind::Alternatives(parts) => parts.iter().any(|part| part.has_groups),
-        };
+        let (weight, letters) = self.weight_and_letters(&kind, ast);
+        let has_groups = kind.has_groups();
         Node {
             kind,
             prefers_short,
@@ -493,9 +436,80 @@ impl Reader {
             before: Lazy::default(),
         }
     }
-}
 
-impl Reader {
+    fn group(&mut self, group: &ast::Group) -> (Kind, Option<bool>) {
+        let number = match group.kind {
+            GroupKind::CaptureIndex(number) => Some(number as usize),
+            _ => None,
+        };
+        self.groups = self.groups.max(number.unwrap_or(0));
+        let inner = Box::new(self.node(&group.ast));
+        let prefers = inner.prefers_short;
+        let kind = match number {
+            Some(number) => Kind::Group(number, inner),
+            None => Kind::Plain(inner),
+        };
+        (kind, prefers)
+    }
+
+    fn sequence(&mut self, concat: &ast::Concat, end: usize) -> (Kind, Option<bool>) {
+        let mut parts: Vec<Node> = Vec::new();
+        for ast in &concat.asts {
+            let mut part = self.node(ast);
+            part.end_of_sequence = end;
+            // Letters in a row are one part: they fit a text in one way.
+            match parts.last_mut() {
+                Some(last) if last.is_leaf() && part.is_leaf() => {
+                    last.span.end = part.span.end;
+                    last.weight = last.weight.saturating_add(part.weight);
+                    last.letters = last.letters.saturating_add(part.letters);
+                }
+                _ => parts.push(part),
+            }
+        }
+        let prefers = parts.iter().find_map(|part| part.prefers_short);
+        (Kind::Sequence(parts), prefers)
+    }
+
+    fn repetition(&mut self, repetition: &ast::Repetition) -> (Kind, Option<bool>) {
+        let before = self.groups;
+        let inner = Box::new(self.node(&repetition.ast));
+        let (least, most, is_exact) = match &repetition.op.kind {
+            RepetitionKind::ZeroOrOne => (0, Some(1), false),
+            RepetitionKind::ZeroOrMore => (0, None, false),
+            RepetitionKind::OneOrMore => (1, None, false),
+            RepetitionKind::Range(RepetitionRange::Exactly(count)) => (*count, Some(*count), true),
+            RepetitionKind::Range(RepetitionRange::AtLeast(least)) => (*least, None, false),
+            RepetitionKind::Range(RepetitionRange::Bounded(least, most)) => (*least, Some(*most), false),
+        };
+        self.repeats_groups |= self.groups > before;
+        let prefers = if is_exact {
+            inner.prefers_short
+        } else {
+            self.is_plain &= repetition.greedy;
+            self.variable += 1;
+            Some(!repetition.greedy)
+        };
+        (Kind::Repetition { inner, least, most }, prefers)
+    }
+
+    fn weight_and_letters(&mut self, kind: &Kind, ast: &Ast) -> (usize, usize) {
+        match kind {
+            Kind::Leaf => (self.leaf_weight(ast), 1),
+            Kind::Group(_, inner) | Kind::Plain(inner) => (inner.weight, inner.letters),
+            Kind::Sequence(parts) | Kind::Alternatives(parts) => {
+                parts.iter().fold((0, 0), |(weight, letters): (usize, usize), part| {
+                    (weight.saturating_add(part.weight), letters.saturating_add(part.letters))
+                })
+            }
+            Kind::Repetition { inner, least, most } => {
+                self.is_literal = false;
+                let times = most.unwrap_or(*least).max(1) as usize;
+                (inner.weight.saturating_mul(times), inner.letters.saturating_mul(times))
+            }
+        }
+    }
+
     fn leaf_weight(&mut self, leaf: &Ast) -> usize {
         match leaf {
             Ast::Literal(_) | Ast::Empty(_) | Ast::Flags(_) => 1 + usize::from(self.options.any_case),
