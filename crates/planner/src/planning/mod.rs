@@ -37,6 +37,7 @@ mod needed;
 mod negate;
 mod query;
 pub mod routine;
+mod scan;
 mod selectivity;
 mod semi_join;
 mod set_operation;
