@@ -13,7 +13,7 @@ use super::{DISABLED_COST, Planner};
 use crate::binder::call_unnamed;
 
 /// Where there are fewer rows on a side, and hashing is allowed, nobody looks for a merge join.
-const MERGED_ROWS_MIN: f64 = 10_000.0;
+pub(super) const MERGED_ROWS_MIN: f64 = 10_000.0;
 
 /// A way to the rows of some entries.
 #[derive(Debug)]
@@ -194,7 +194,7 @@ fn requirements_of_join(query: &Query, join: &OuterJoin) -> RelationSet {
 }
 
 /// The entries outside of a group that it reads laterally.
-fn requirements_of_group(query: &Query, group: &Group) -> RelationSet {
+pub(super) fn requirements_of_group(query: &Query, group: &Group) -> RelationSet {
     let conditions = group.conditions.iter().fold(0, |set, condition| set | relations_of(condition));
     let units = group.units.iter().fold(0, |set, unit| match unit {
         Unit::Relation(relation) => set | lateral_requirements(query, *relation),
@@ -233,7 +233,12 @@ impl Planner<'_, '_> {
     }
 
     /// As [`Planner::plan_group`], where the entries in `outer` can be read.
-    fn plan_group_after(&mut self, relations: &Relations<'_>, group: Group, outer: RelationSet) -> Result<Path> {
+    pub(super) fn plan_group_after(
+        &mut self,
+        relations: &Relations<'_>,
+        group: Group,
+        outer: RelationSet,
+    ) -> Result<Path> {
         let Group { units, conditions } = group;
         let mut pending = conditions
             .into_iter()
@@ -466,7 +471,7 @@ impl Planner<'_, '_> {
 
     /// The cost of getting a path's rows in the order of these keys. Also the access that gives them in this order, if one costs less than
     /// sorting them.
-    fn in_order(
+    pub(super) fn in_order(
         &mut self,
         relations: &Relations<'_>,
         path: Option<&Path>,
@@ -592,133 +597,6 @@ impl Planner<'_, '_> {
         };
         Ok(Path::Join(Box::new(join)))
     }
-
-    /// A left or full join: its sides in their own orders, then the cheapest method.
-    fn plan_outer_join(&mut self, relations: &Relations<'_>, join: OuterJoin) -> Result<Path> {
-        let OuterJoin { kind, left, right, conditions } = join;
-        let (left_set, right_set) = (left.relations(), right.relations());
-        // A plan that reads entries beside the join runs once for each row of theirs.
-        let left = self.plan_group_after(relations, left, !left_set)?;
-        let lateral = requirements_of_group(relations.query, &right) & left_set;
-        let sole = match right.units.as_slice() {
-            [Unit::Relation(relation)] => Some(*relation),
-            _ => None,
-        };
-        let own = right.conditions.clone();
-        let right = self.plan_group_after(relations, right, !right_set)?;
-        let share = conjunction(conditions.iter(), relations);
-        let partners = right.rows() * share;
-        let rows = match kind {
-            JoinKind::Semi => (left.rows() * partners.min(1.0)).max(1.0),
-            JoinKind::Anti => (left.rows() * (1.0 - partners).clamp(0.05, 1.0)).max(1.0),
-            _ => (left.rows() * partners).max(left.rows()),
-        };
-        let settings = self.context.settings;
-        let per_row = rows * settings.costs.cpu_tuple_cost;
-        let hashable =
-            lateral == 0 && conditions.iter().any(|condition| hash_keys(condition, left_set, right_set).is_some());
-        // A hash join without keys can try constants.
-        let needs_keys = conditions.iter().any(|condition| condition.as_constant().is_none());
-        if kind == JoinKind::Full && !hashable && needs_keys {
-            return Err(Error::unsupported(
-                "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
-            ));
-        }
-        let hash_cost =
-            left.cost() + right.cost() + (left.rows() + right.rows() * 1.5) * settings.costs.cpu_tuple_cost + per_row;
-        let hash_cost = if settings.enable_hashjoin { hash_cost } else { hash_cost + DISABLED_COST };
-        // The right side looked up by the left row.
-        if let (Some(relation), JoinKind::Left | JoinKind::Semi | JoinKind::Anti, 0) = (sole, kind, lateral)
-            && matches!(
-                relations.query.relations[relation as usize].kind,
-                RelationKind::Table(_) | RelationKind::Virtual(_)
-            )
-        {
-            let all = own.into_iter().map(|condition| (condition, right_set));
-            let all = all.chain(conditions.iter().map(|condition| (condition.clone(), relations_of(condition))));
-            let all = all.collect::<Vec<_>>();
-            let offered = all.iter().map(|(condition, relations)| Offered { condition, relations: *relations });
-            let lookup = self.cheapest_access(relations, relation, &offered.collect::<Vec<_>>(), left_set)?;
-            let cost = left.cost() + left.rows() * lookup.cost + per_row;
-            if lookup.requires != 0 && (!hashable || cost < hash_cost) {
-                let (mut made_sure, mut inside, mut outside) = (Vec::new(), Vec::new(), Vec::new());
-                for (place, (condition, set)) in all.into_iter().enumerate() {
-                    if lookup.used.contains(&place) {
-                        made_sure.push(condition);
-                    } else if set != 0 && set & !right_set == 0 {
-                        inside.push(condition);
-                    } else {
-                        outside.push(condition);
-                    }
-                }
-                let scan = ScanPath { made_sure, ..lookup };
-                let right = Path::Scan { scan, conditions: inside };
-                let method = Method::Nested { keep_right: false };
-                let join = JoinPath { kind, left, right, method, conditions: outside, rows, cost };
-                return Ok(Path::Join(Box::new(join)));
-            }
-        }
-        let penalty = if settings.enable_nestloop { 0.0 } else { DISABLED_COST };
-        let nested_cost = penalty
-            + if lateral == 0 {
-                left.cost()
-                    + right.cost()
-                    + left.rows() * right.rows() * settings.costs.cpu_operator_cost * 2.0
-                    + per_row
-            } else {
-                left.cost() + left.rows() * right.cost() + per_row
-            };
-        let keys = conditions.iter().filter_map(|condition| merge_keys(condition, left_set, right_set));
-        let keys = keys.collect::<Vec<_>>();
-        let cheapest = if kind == JoinKind::Full {
-            hash_cost
-        } else if hashable {
-            hash_cost.min(nested_cost)
-        } else {
-            nested_cost
-        };
-        let is_worth_it = !settings.enable_hashjoin || left.rows().min(right.rows()) >= MERGED_ROWS_MIN;
-        if lateral == 0 && settings.enable_mergejoin && is_worth_it && !keys.is_empty() {
-            let (left_keys, right_keys): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
-            let (left_cost, left_order) =
-                self.in_order(relations, Some(&left), &left_keys, left.rows(), left.cost())?;
-            let (right_cost, right_order) =
-                self.in_order(relations, Some(&right), &right_keys, right.rows(), right.cost())?;
-            let both = (left.rows() + right.rows()) * settings.costs.cpu_operator_cost;
-            let cost = left_cost + right_cost + both + per_row;
-            if cost < cheapest {
-                let (keys, conditions) = divided(conditions, |condition| merge_keys(condition, left_set, right_set));
-                let method = merge_method(keys, left_order.is_none(), right_order.is_none());
-                let (left, right) = (with_access(left, left_order), with_access(right, right_order));
-                let join = JoinPath { kind, left, right, method, conditions, rows, cost };
-                return Ok(Path::Join(Box::new(join)));
-            }
-        }
-        if hashable && (hash_cost < nested_cost || kind == JoinKind::Full) {
-            let (mut left_keys, mut right_keys, mut rest) = (Vec::new(), Vec::new(), Vec::new());
-            for condition in conditions {
-                match hash_keys(&condition, left_set, right_set) {
-                    Some((left, right)) => {
-                        left_keys.push(left);
-                        right_keys.push(right);
-                    }
-                    None => rest.push(condition),
-                }
-            }
-            let method = Method::Hash { left_keys, right_keys };
-            let join = JoinPath { kind, left, right, method, conditions: rest, rows, cost: hash_cost };
-            return Ok(Path::Join(Box::new(join)));
-        }
-        if kind == JoinKind::Full {
-            // Without a condition every row has a partner, unless a side is empty: a hash join without keys tells.
-            let method = Method::Hash { left_keys: Vec::new(), right_keys: Vec::new() };
-            let join = JoinPath { kind, left, right, method, conditions, rows, cost: hash_cost };
-            return Ok(Path::Join(Box::new(join)));
-        }
-        let method = Method::Nested { keep_right: lateral == 0 };
-        let join = JoinPath { kind, left, right, method, conditions, rows, cost: nested_cost };
-        Ok(Path::Join(Box::new(join)))
-    }
 }
 
 /// A scan with its conditions divided into those the access makes sure of and the others.
@@ -732,7 +610,10 @@ pub(super) fn scan_path(mut scan: ScanPath, conditions: Vec<Expr>) -> Path {
 }
 
 /// Conditions divided into the keys that `keys_of` finds in them, and the others.
-fn divided(conditions: Vec<Expr>, keys_of: impl Fn(&Expr) -> Option<(Expr, Expr)>) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
+pub(super) fn divided(
+    conditions: Vec<Expr>,
+    keys_of: impl Fn(&Expr) -> Option<(Expr, Expr)>,
+) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
     let (mut keys, mut rest) = (Vec::new(), Vec::new());
     for condition in conditions {
         match keys_of(&condition) {
@@ -743,13 +624,13 @@ fn divided(conditions: Vec<Expr>, keys_of: impl Fn(&Expr) -> Option<(Expr, Expr)
     (keys, rest)
 }
 
-fn merge_method(keys: Vec<(Expr, Expr)>, sorts_left: bool, sorts_right: bool) -> Method {
+pub(super) fn merge_method(keys: Vec<(Expr, Expr)>, sorts_left: bool, sorts_right: bool) -> Method {
     let (left_keys, right_keys) = keys.into_iter().unzip();
     Method::Merge { left_keys, right_keys, sorts_left, sorts_right }
 }
 
 /// A scan by another access to the same rows.
-fn with_access(path: Path, access: Option<ScanPath>) -> Path {
+pub(super) fn with_access(path: Path, access: Option<ScanPath>) -> Path {
     match (path, access) {
         (Path::Scan { scan, mut conditions }, Some(access)) => {
             conditions.extend(scan.made_sure);
@@ -760,7 +641,7 @@ fn with_access(path: Path, access: Option<ScanPath>) -> Path {
 }
 
 /// The two sides of an equality that a merge join can be made of: one that compares values of one type.
-fn merge_keys(condition: &Expr, left: RelationSet, right: RelationSet) -> Option<(Expr, Expr)> {
+pub(super) fn merge_keys(condition: &Expr, left: RelationSet, right: RelationSet) -> Option<(Expr, Expr)> {
     let ExprKind::Call(call) = &condition.kind else { return None };
     let operator = call.operator?;
     // `char(n)` ignores trailing blanks; other string types do not.

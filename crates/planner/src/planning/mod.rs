@@ -35,6 +35,7 @@ mod merge;
 pub mod names;
 mod needed;
 mod negate;
+mod outer_join;
 mod query;
 pub mod routine;
 mod scan;
