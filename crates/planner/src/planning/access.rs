@@ -79,6 +79,13 @@ pub(super) enum KeyValue {
 }
 
 impl KeyValue {
+    fn into_equal(self) -> Option<Expr> {
+        match self {
+            KeyValue::Equal(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// The plan's form, its expression mapped.
     pub(super) fn into_part(self, mut map: impl FnMut(Expr) -> Result<Expr>) -> Result<KeyPart> {
         Ok(match self {
@@ -122,6 +129,69 @@ pub(super) type WantedOrder = [(i32, bool, bool)];
 pub(super) struct Offered<'e> {
     pub(super) condition: &'e Expr,
     pub(super) relations: RelationSet,
+}
+
+/// An index of a table, and the conditions that it could make sure of.
+struct IndexCandidate<'c> {
+    relation: u32,
+    index: &'c Arc<IndexDef>,
+    /// Its place among the table's indexes.
+    position: u32,
+    /// The expressions of its keys.
+    operands: &'c [Expr],
+    indexables: &'c [Indexable<'c>],
+    offered: &'c [Offered<'c>],
+}
+
+/// The conditions that an index makes sure of.
+struct Matched {
+    /// The values of its first keys.
+    equal: Vec<KeyValue>,
+    /// As [`ScanPath::used`].
+    used: Vec<usize>,
+    /// As [`ScanPath::requires`].
+    requires: RelationSet,
+    /// The share of the rows that they leave.
+    share: f64,
+}
+
+/// The range of one key; each bound says whether it is part of the range.
+struct Bounds {
+    lower: Option<(Expr, bool)>,
+    upper: Option<(Expr, bool)>,
+    skip_nulls: bool,
+}
+
+impl IndexCandidate<'_> {
+    /// The share of the rows found that the other conditions leave, as far as they can be tested there.
+    fn rest(&self, relations: &Relations<'_>, matched: &Matched) -> f64 {
+        let known: RelationSet = 1 << self.relation | matched.requires;
+        let left = self
+            .offered
+            .iter()
+            .enumerate()
+            .filter(|(place, offered)| !matched.used.contains(place) && offered.relations & !known == 0);
+        conjunction(left.map(|(_, offered)| offered.condition), relations)
+    }
+}
+
+/// How many rows a range of an index has, and the cost of reading their pages.
+fn range_cost(
+    relations: &Relations<'_>,
+    candidate: &IndexCandidate<'_>,
+    share: f64,
+    (random_page_cost, seq_page_cost): (f64, f64),
+) -> (f64, f64) {
+    let size = &relations.sizes[candidate.relation as usize];
+    let found = (size.rows * share).max(1.0);
+    let pages = size.pages.max(1.0);
+    let scattered = found.min(pages) * random_page_cost;
+    let in_order = random_page_cost + (pages * share.min(1.0) - 1.0).max(0.0) * seq_page_cost;
+    // As PostgreSQL weighs it: rows that lie in the index's order are on few pages, side by side.
+    let operands = candidate.operands;
+    let correlation = operands.first().and_then(|operand| relations.correlation(operand)).unwrap_or(0.0);
+    let correlation = if operands.len() > 1 { correlation * 0.75 } else { correlation };
+    (found, scattered + correlation * correlation * (in_order.min(scattered) - scattered))
 }
 
 impl Planner<'_, '_> {
@@ -213,8 +283,15 @@ impl Planner<'_, '_> {
                 continue;
             }
             let operands = key_operands(index, table, relation, expressions.as_deref(), position);
-            let path = self.index_path(relations, relation, index, position as u32, &operands, &indexables, offered);
-            if let Some(mut path) = path {
+            let candidate = IndexCandidate {
+                relation,
+                index,
+                position: position as u32,
+                operands: &operands,
+                indexables: &indexables,
+                offered,
+            };
+            if let Some(mut path) = self.index_path(relations, &candidate) {
                 use_predicate(&mut path, expressions.as_deref(), position, offered);
                 paths.push(path);
             }
@@ -256,25 +333,54 @@ impl Planner<'_, '_> {
         Ok(Some(Arc::new(TableExpressions { indexes: indexes.collect(), ..TableExpressions::default() })))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one index of one table under one set of conditions")]
-    fn index_path(
-        &self,
-        relations: &Relations<'_>,
-        relation: u32,
-        index: &Arc<IndexDef>,
-        position: u32,
-        operands: &[Expr],
-        indexables: &[Indexable<'_>],
-        offered: &[Offered<'_>],
-    ) -> Option<ScanPath> {
-        let mut equal = Vec::new();
-        let mut used = Vec::new();
-        let mut requires = 0;
-        let mut share = 1.0;
+    /// The way through an index, if the conditions say anything of its first keys.
+    fn index_path(&self, relations: &Relations<'_>, candidate: &IndexCandidate<'_>) -> Option<ScanPath> {
+        let IndexCandidate { relation, index, position, .. } = *candidate;
+        let mut matched = self.equal_keys(relations, candidate);
+        let settings = self.context.settings;
+        // All of a small table is in memory: no page of it is dearer than another. And an index is worth more than its cost there,
+        // since a serializable transaction locks the range it looks through, not the table.
+        let random_page_cost = if relations.sizes[relation as usize].pages <= SMALL_TABLE_PAGES {
+            settings.costs.seq_page_cost
+        } else {
+            settings.costs.random_page_cost
+        };
+        // Going down the tree, whose upper pages are in memory.
+        let descent = 0.5 * random_page_cost;
+        if index.unique && !index.deferrable && matched.equal.len() == index.keys.len() {
+            let is_point = matched.equal.iter().all(|key| matches!(key, KeyValue::Equal(_)));
+            if is_point {
+                let rows = candidate.rest(relations, &matched).max(0.01);
+                let cost = descent + settings.costs.cpu_tuple_cost;
+                let key = matched.equal.into_iter().filter_map(KeyValue::into_equal).collect();
+                let access = Access::Point { index: index.clone(), position, key };
+                let (used, requires) = (matched.used, matched.requires);
+                return Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires });
+            }
+        }
+        let bounds = self.bounds(relations, candidate, &mut matched);
+        if matched.equal.is_empty() && bounds.lower.is_none() && bounds.upper.is_none() && !bounds.skip_nulls {
+            return None;
+        }
+        let (found, reading) =
+            range_cost(relations, candidate, matched.share, (random_page_cost, settings.costs.seq_page_cost));
+        let cost = descent + reading + found * (settings.costs.cpu_index_tuple_cost + settings.costs.cpu_tuple_cost);
+        let cost = if settings.enable_indexscan { cost } else { cost + DISABLED_COST };
+        let rows = (found * candidate.rest(relations, &matched)).max(0.1);
+        let Matched { equal, used, requires, .. } = matched;
+        let Bounds { lower, upper, skip_nulls } = bounds;
+        let index = index.clone();
+        let access = Access::Index(IndexAccess { index, position, equal, lower, upper, skip_nulls, backward: false });
+        Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires })
+    }
+
+    /// The first keys of an index that conditions give a value, or several.
+    fn equal_keys(&self, relations: &Relations<'_>, candidate: &IndexCandidate<'_>) -> Matched {
+        let mut matched = Matched { equal: Vec::new(), used: Vec::new(), requires: 0, share: 1.0 };
         let mut has_any = false;
-        for operand in operands {
+        for operand in candidate.operands {
             let fits = |indexable: &&Indexable<'_>| binder::same(indexable.operand, operand);
-            let mut here = indexables.iter().filter(fits);
+            let mut here = candidate.indexables.iter().filter(fits);
             let Some(found) = here.find(|indexable| match indexable.comparison {
                 Comparison::Equal | Comparison::IsNull => true,
                 Comparison::AnyOf => !has_any,
@@ -282,10 +388,10 @@ impl Planner<'_, '_> {
             }) else {
                 break;
             };
-            share *= selectivity(offered[found.place].condition, relations);
-            used.push(found.place);
-            requires |= found.requires;
-            equal.push(match (found.comparison, found.value) {
+            matched.share *= selectivity(candidate.offered[found.place].condition, relations);
+            matched.used.push(found.place);
+            matched.requires |= found.requires;
+            matched.equal.push(match (found.comparison, found.value) {
                 (Comparison::AnyOf, Some(value)) => {
                     has_any = true;
                     KeyValue::AnyOf(value.clone())
@@ -294,95 +400,42 @@ impl Planner<'_, '_> {
                 _ => KeyValue::IsNull,
             });
         }
-        let size = &relations.sizes[relation as usize];
-        let all_equal = equal.len() == index.keys.len() && equal.iter().all(|key| matches!(key, KeyValue::Equal(_)));
-        let rest = |used: &[usize], requires: RelationSet| {
-            let own: RelationSet = 1 << relation;
-            let left = offered
-                .iter()
-                .enumerate()
-                .filter(|(place, offered)| !used.contains(place) && offered.relations & !(own | requires) == 0);
-            conjunction(left.map(|(_, offered)| offered.condition), relations)
-        };
-        let settings = self.context.settings;
-        // All of a small table is in memory: no page of it is dearer than another. And an index is worth more than its cost there,
-        // since a serializable transaction locks the range it looks through, not the table.
-        let random_page_cost = if size.pages <= SMALL_TABLE_PAGES {
-            settings.costs.seq_page_cost
-        } else {
-            settings.costs.random_page_cost
-        };
-        // Going down the tree, whose upper pages are in memory.
-        let descent = 0.5 * random_page_cost;
-        if all_equal && index.unique && !index.deferrable {
-            let key = equal
-                .into_iter()
-                .filter_map(|key| match key {
-                    KeyValue::Equal(value) => Some(value),
-                    _ => None,
-                })
-                .collect();
-            let access = Access::Point { index: index.clone(), position, key };
-            let cost = descent + settings.costs.cpu_tuple_cost;
-            let rows = rest(&used, requires).max(0.01);
-            return Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires });
-        }
-        let (mut lower, mut upper) = (None, None);
-        let mut skip_nulls = false;
+        matched
+    }
+
+    /// The bounds of the key behind those that have values.
+    fn bounds(&self, relations: &Relations<'_>, candidate: &IndexCandidate<'_>, matched: &mut Matched) -> Bounds {
+        let mut bounds = Bounds { lower: None, upper: None, skip_nulls: false };
+        let Some(operand) = candidate.operands.get(matched.equal.len()) else { return bounds };
         let mut bounding: Vec<usize> = Vec::new();
-        if let Some(operand) = operands.get(equal.len()) {
-            for indexable in indexables.iter().filter(|indexable| binder::same(indexable.operand, operand)) {
-                let (bound, inclusive) = match indexable.comparison {
-                    Comparison::Greater => (&mut lower, false),
-                    Comparison::GreaterEqual => (&mut lower, true),
-                    Comparison::Less => (&mut upper, false),
-                    Comparison::LessEqual => (&mut upper, true),
-                    Comparison::IsNotNull => {
-                        skip_nulls = true;
-                        used.push(indexable.place);
-                        continue;
-                    }
-                    _ => continue,
-                };
-                // A second bound on the same side stays a condition.
-                if bound.is_none()
-                    && let Some(value) = indexable.value
-                {
-                    *bound = Some((self.as_key(operand, value), inclusive));
-                    if !bounding.contains(&indexable.place) {
-                        bounding.push(indexable.place);
-                    }
-                    used.push(indexable.place);
-                    requires |= indexable.requires;
-                    skip_nulls = true;
+        for indexable in candidate.indexables.iter().filter(|indexable| binder::same(indexable.operand, operand)) {
+            let (bound, inclusive) = match indexable.comparison {
+                Comparison::Greater => (&mut bounds.lower, false),
+                Comparison::GreaterEqual => (&mut bounds.lower, true),
+                Comparison::Less => (&mut bounds.upper, false),
+                Comparison::LessEqual => (&mut bounds.upper, true),
+                Comparison::IsNotNull => {
+                    bounds.skip_nulls = true;
+                    matched.used.push(indexable.place);
+                    continue;
                 }
+                _ => continue,
+            };
+            // A second bound on the same side stays a condition.
+            if bound.is_none()
+                && let Some(value) = indexable.value
+            {
+                *bound = Some((self.as_key(operand, value), inclusive));
+                if !bounding.contains(&indexable.place) {
+                    bounding.push(indexable.place);
+                }
+                matched.used.push(indexable.place);
+                matched.requires |= indexable.requires;
+                bounds.skip_nulls = true;
             }
         }
-        if equal.is_empty() && lower.is_none() && upper.is_none() && !skip_nulls {
-            return None;
-        }
-        share *= conjunction(bounding.iter().map(|place| offered[*place].condition), relations);
-        let found = (size.rows * share).max(1.0);
-        let pages = size.pages.max(1.0);
-        let scattered = found.min(pages) * random_page_cost;
-        let in_order = random_page_cost + (pages * share.min(1.0) - 1.0).max(0.0) * settings.costs.seq_page_cost;
-        // As PostgreSQL weighs it: rows that lie in the index's order are on few pages, side by side.
-        let correlation = operands.first().and_then(|operand| relations.correlation(operand)).unwrap_or(0.0);
-        let correlation = if operands.len() > 1 { correlation * 0.75 } else { correlation };
-        let reading = scattered + correlation * correlation * (in_order.min(scattered) - scattered);
-        let cost = descent + reading + found * (settings.costs.cpu_index_tuple_cost + settings.costs.cpu_tuple_cost);
-        let cost = if settings.enable_indexscan { cost } else { cost + DISABLED_COST };
-        let access = Access::Index(IndexAccess {
-            index: index.clone(),
-            position,
-            equal,
-            lower,
-            upper,
-            skip_nulls,
-            backward: false,
-        });
-        let rows = (found * rest(&used, requires)).max(0.1);
-        Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires })
+        matched.share *= conjunction(bounding.iter().map(|place| candidate.offered[*place].condition), relations);
+        bounds
     }
 
     /// A value as the keys of an index are stored. The value compared with a column is brought to the column's width for the look-up; the
@@ -422,7 +475,10 @@ impl Planner<'_, '_> {
                 continue;
             }
             let operands = key_operands(index, &table, relation, expressions.as_deref(), position);
-            let path = self.index_path(relations, relation, index, position as u32, &operands, &indexables, offered);
+            let position = position as u32;
+            let candidate =
+                IndexCandidate { relation, index, position, operands: &operands, indexables: &indexables, offered };
+            let path = self.index_path(relations, &candidate);
             let fixed = match &path {
                 Some(ScanPath { access: Access::Index(access), .. }) => {
                     if access.equal.iter().any(|key| matches!(key, KeyValue::AnyOf(_))) {
@@ -441,7 +497,7 @@ impl Planner<'_, '_> {
                     relation,
                     access: Access::Index(IndexAccess {
                         index: index.clone(),
-                        position: position as u32,
+                        position,
                         equal: Vec::new(),
                         lower: None,
                         upper: None,
