@@ -566,28 +566,7 @@ impl Converter<'_> {
                 NodeEnum::Constraint(constraint) => AlterTableAction::AddConstraint(self.own_constraint(constraint)?),
                 other => return Err(unexpected(&kind_of(other))),
             },
-            Type::AtAlterConstraint => match required(&command.def)? {
-                NodeEnum::AtalterConstraint(constraint)
-                    if constraint.alter_enforceability || constraint.alter_inheritability =>
-                {
-                    return Err(if constraint.noinherit {
-                        Error::unsupported("FOREIGN KEY constraints cannot be marked NO INHERIT")
-                    } else {
-                        self.later_syntax("inherit", -1)
-                    });
-                }
-                NodeEnum::AtalterConstraint(constraint) => AlterTableAction::AlterConstraint {
-                    name: Name::new(&constraint.conname),
-                    deferrable: constraint.deferrable,
-                    initially_deferred: constraint.initdeferred,
-                },
-                NodeEnum::Constraint(constraint) => AlterTableAction::AlterConstraint {
-                    name: Name::new(&constraint.conname),
-                    deferrable: constraint.deferrable,
-                    initially_deferred: constraint.initdeferred,
-                },
-                other => return Err(unexpected(&kind_of(other))),
-            },
+            Type::AtAlterConstraint => self.alter_constraint(command)?,
             Type::AtValidateConstraint => AlterTableAction::ValidateConstraint(name()),
             Type::AtDropConstraint => AlterTableAction::DropConstraint { name: name(), cascade, if_exists },
             Type::AtChangeOwner => AlterTableAction::ChangeOwner(required_role(&command.newowner)?),
@@ -598,38 +577,15 @@ impl Converter<'_> {
             Type::AtClusterOn => AlterTableAction::ClusterOn(Some(name())),
             Type::AtDropCluster => AlterTableAction::ClusterOn(None),
             Type::AtSetTableSpace => AlterTableAction::SetTablespace(name()),
-            Type::AtEnableTrig | Type::AtEnableAlwaysTrig | Type::AtEnableReplicaTrig => {
-                let enabled = match command.subtype() {
-                    Type::AtEnableAlwaysTrig => TriggerEnabled::Always,
-                    Type::AtEnableReplicaTrig => TriggerEnabled::Replica,
-                    _ => TriggerEnabled::Origin,
-                };
-                AlterTableAction::EnableTriggers { which: WhichTriggers::Named(name()), enabled }
-            }
-            Type::AtDisableTrig => AlterTableAction::EnableTriggers {
-                which: WhichTriggers::Named(name()),
-                enabled: TriggerEnabled::Disabled,
-            },
-            Type::AtEnableTrigAll | Type::AtEnableTrigUser | Type::AtDisableTrigAll | Type::AtDisableTrigUser => {
-                let subtype = command.subtype();
-                let is_all = matches!(subtype, Type::AtEnableTrigAll | Type::AtDisableTrigAll);
-                let is_on = matches!(subtype, Type::AtEnableTrigAll | Type::AtEnableTrigUser);
-                AlterTableAction::EnableTriggers {
-                    which: if is_all { WhichTriggers::All } else { WhichTriggers::User },
-                    enabled: if is_on { TriggerEnabled::Origin } else { TriggerEnabled::Disabled },
-                }
-            }
-            Type::AtReplicaIdentity => match required(&command.def)? {
-                NodeEnum::ReplicaIdentityStmt(identity) => {
-                    AlterTableAction::ReplicaIdentity(match identity.identity_type.as_str() {
-                        "f" => ReplicaIdentityOf::Full,
-                        "n" => ReplicaIdentityOf::Nothing,
-                        "i" => ReplicaIdentityOf::Index(Name::new(&identity.name)),
-                        _ => ReplicaIdentityOf::Default,
-                    })
-                }
-                other => return Err(unexpected(&kind_of(other))),
-            },
+            Type::AtEnableTrig
+            | Type::AtEnableAlwaysTrig
+            | Type::AtEnableReplicaTrig
+            | Type::AtDisableTrig
+            | Type::AtEnableTrigAll
+            | Type::AtEnableTrigUser
+            | Type::AtDisableTrigAll
+            | Type::AtDisableTrigUser => enable_triggers(command),
+            Type::AtReplicaIdentity => replica_identity(command)?,
             Type::AtEnableRowSecurity
             | Type::AtDisableRowSecurity
             | Type::AtForceRowSecurity
@@ -645,6 +601,31 @@ impl Converter<'_> {
         })
     }
 
+    fn alter_constraint(&mut self, command: &pb::AlterTableCmd) -> Result<AlterTableAction> {
+        Ok(match required(&command.def)? {
+            NodeEnum::AtalterConstraint(constraint)
+                if constraint.alter_enforceability || constraint.alter_inheritability =>
+            {
+                return Err(if constraint.noinherit {
+                    Error::unsupported("FOREIGN KEY constraints cannot be marked NO INHERIT")
+                } else {
+                    self.later_syntax("inherit", -1)
+                });
+            }
+            NodeEnum::AtalterConstraint(constraint) => AlterTableAction::AlterConstraint {
+                name: Name::new(&constraint.conname),
+                deferrable: constraint.deferrable,
+                initially_deferred: constraint.initdeferred,
+            },
+            NodeEnum::Constraint(constraint) => AlterTableAction::AlterConstraint {
+                name: Name::new(&constraint.conname),
+                deferrable: constraint.deferrable,
+                initially_deferred: constraint.initdeferred,
+            },
+            other => return Err(unexpected(&kind_of(other))),
+        })
+    }
+
     pub(super) fn reindex(&mut self, reindex: &pb::ReindexStmt) -> Result<Reindex> {
         use pb::ReindexObjectType as Type;
         let target = match reindex.kind() {
@@ -657,6 +638,36 @@ impl Converter<'_> {
             _ => ReindexTarget::Database(Name::new(&reindex.name)),
         };
         Ok(Reindex { target, options: self.definitions(&reindex.params)? })
+    }
+}
+
+fn enable_triggers(command: &pb::AlterTableCmd) -> AlterTableAction {
+    use pb::AlterTableType as Type;
+    let which = match command.subtype() {
+        Type::AtEnableTrigAll | Type::AtDisableTrigAll => WhichTriggers::All,
+        Type::AtEnableTrigUser | Type::AtDisableTrigUser => WhichTriggers::User,
+        _ => WhichTriggers::Named(Name::new(&command.name)),
+    };
+    let enabled = match command.subtype() {
+        Type::AtEnableAlwaysTrig => TriggerEnabled::Always,
+        Type::AtEnableReplicaTrig => TriggerEnabled::Replica,
+        Type::AtDisableTrig | Type::AtDisableTrigAll | Type::AtDisableTrigUser => TriggerEnabled::Disabled,
+        _ => TriggerEnabled::Origin,
+    };
+    AlterTableAction::EnableTriggers { which, enabled }
+}
+
+fn replica_identity(command: &pb::AlterTableCmd) -> Result<AlterTableAction> {
+    match required(&command.def)? {
+        NodeEnum::ReplicaIdentityStmt(identity) => {
+            Ok(AlterTableAction::ReplicaIdentity(match identity.identity_type.as_str() {
+                "f" => ReplicaIdentityOf::Full,
+                "n" => ReplicaIdentityOf::Nothing,
+                "i" => ReplicaIdentityOf::Index(Name::new(&identity.name)),
+                _ => ReplicaIdentityOf::Default,
+            }))
+        }
+        other => Err(unexpected(&kind_of(other))),
     }
 }
 
