@@ -41,33 +41,8 @@ impl Converter<'_> {
             NodeEnum::ParamRef(parameter) => (ExprKind::Parameter(parameter.number.max(0) as u32), parameter.location),
             NodeEnum::ColumnRef(column) => (column_reference(column), column.location),
             NodeEnum::AExpr(expr) => return self.operator_expr(expr),
-            NodeEnum::BoolExpr(expr) => {
-                let arguments = self.exprs(&expr.args)?;
-                let kind = match expr.boolop() {
-                    pb::BoolExprType::OrExpr => ExprKind::Or(arguments),
-                    pb::BoolExprType::NotExpr => ExprKind::Not(Box::new(
-                        arguments.into_iter().next().ok_or_else(|| unexpected("NOT of nothing"))?,
-                    )),
-                    _ => ExprKind::And(arguments),
-                };
-                (kind, expr.location)
-            }
-            NodeEnum::TypeCast(cast) => {
-                let input = self.boxed(&cast.arg)?;
-                let type_name =
-                    self.type_name(cast.type_name.as_ref().ok_or_else(|| unexpected("cast without type"))?)?;
-                let type_name = Box::new(type_name);
-                match input.kind {
-                    ExprKind::Default if self.has_default_arguments => {
-                        (ExprKind::DefaultArgument(type_name), cast.location)
-                    }
-                    // `type $1`, which the library takes as well as `type 'text'`.
-                    ExprKind::Parameter(number) if cast.location < 0 => {
-                        return Err(self.later_syntax(&format!("${number}"), input.location));
-                    }
-                    _ => (ExprKind::Cast { input, type_name }, cast.location),
-                }
-            }
+            NodeEnum::BoolExpr(expr) => (self.connective(expr)?, expr.location),
+            NodeEnum::TypeCast(cast) => (self.cast(cast)?, cast.location),
             NodeEnum::CollateClause(collate) => {
                 let collation = qualified(names(&collate.collname), collate.location)?;
                 (ExprKind::Collate { input: self.boxed(&collate.arg)?, collation }, collate.location)
@@ -77,27 +52,8 @@ impl Converter<'_> {
                 let negated = test.nulltesttype() == pb::NullTestType::IsNotNull;
                 (ExprKind::NullTest { input: self.boxed(&test.arg)?, negated }, test.location)
             }
-            NodeEnum::BooleanTest(test) => {
-                let (value, negated) = match test.booltesttype() {
-                    pb::BoolTestType::IsNotTrue => (Some(true), true),
-                    pb::BoolTestType::IsFalse => (Some(false), false),
-                    pb::BoolTestType::IsNotFalse => (Some(false), true),
-                    pb::BoolTestType::IsUnknown => (None, false),
-                    pb::BoolTestType::IsNotUnknown => (None, true),
-                    _ => (Some(true), false),
-                };
-                (ExprKind::BooleanTest { input: self.boxed(&test.arg)?, value, negated }, test.location)
-            }
-            NodeEnum::CaseExpr(case) => {
-                let operand = self.optional_expr(&case.arg)?.map(Box::new);
-                let mut whens = Vec::with_capacity(case.args.len());
-                for arm in nodes(&case.args) {
-                    let NodeEnum::CaseWhen(arm) = arm else { return Err(unexpected(&kind_of(arm))) };
-                    whens.push((self.required_expr(&arm.expr)?, self.required_expr(&arm.result)?));
-                }
-                let otherwise = self.optional_expr(&case.defresult)?.map(Box::new);
-                (ExprKind::Case { operand, whens, otherwise }, case.location)
-            }
+            NodeEnum::BooleanTest(test) => (self.boolean_test(test)?, test.location),
+            NodeEnum::CaseExpr(case) => (self.case(case)?, case.location),
             NodeEnum::CoalesceExpr(coalesce) => (ExprKind::Coalesce(self.exprs(&coalesce.args)?), coalesce.location),
             NodeEnum::MinMaxExpr(minmax) => {
                 let arguments = self.exprs(&minmax.args)?;
@@ -148,6 +104,55 @@ impl Converter<'_> {
             }
         };
         Ok(Expr { kind, location })
+    }
+
+    /// AND, OR and NOT.
+    fn connective(&mut self, expr: &pb::BoolExpr) -> Result<ExprKind> {
+        let arguments = self.exprs(&expr.args)?;
+        Ok(match expr.boolop() {
+            pb::BoolExprType::OrExpr => ExprKind::Or(arguments),
+            pb::BoolExprType::NotExpr => {
+                ExprKind::Not(Box::new(arguments.into_iter().next().ok_or_else(|| unexpected("NOT of nothing"))?))
+            }
+            _ => ExprKind::And(arguments),
+        })
+    }
+
+    fn cast(&mut self, cast: &pb::TypeCast) -> Result<ExprKind> {
+        let input = self.boxed(&cast.arg)?;
+        let type_name = self.type_name(cast.type_name.as_ref().ok_or_else(|| unexpected("cast without type"))?)?;
+        let type_name = Box::new(type_name);
+        Ok(match input.kind {
+            ExprKind::Default if self.has_default_arguments => ExprKind::DefaultArgument(type_name),
+            // `type $1`, which the library takes as well as `type 'text'`.
+            ExprKind::Parameter(number) if cast.location < 0 => {
+                return Err(self.later_syntax(&format!("${number}"), input.location));
+            }
+            _ => ExprKind::Cast { input, type_name },
+        })
+    }
+
+    fn boolean_test(&mut self, test: &pb::BooleanTest) -> Result<ExprKind> {
+        let (value, negated) = match test.booltesttype() {
+            pb::BoolTestType::IsNotTrue => (Some(true), true),
+            pb::BoolTestType::IsFalse => (Some(false), false),
+            pb::BoolTestType::IsNotFalse => (Some(false), true),
+            pb::BoolTestType::IsUnknown => (None, false),
+            pb::BoolTestType::IsNotUnknown => (None, true),
+            _ => (Some(true), false),
+        };
+        Ok(ExprKind::BooleanTest { input: self.boxed(&test.arg)?, value, negated })
+    }
+
+    fn case(&mut self, case: &pb::CaseExpr) -> Result<ExprKind> {
+        let operand = self.optional_expr(&case.arg)?.map(Box::new);
+        let mut whens = Vec::with_capacity(case.args.len());
+        for arm in nodes(&case.args) {
+            let NodeEnum::CaseWhen(arm) = arm else { return Err(unexpected(&kind_of(arm))) };
+            whens.push((self.required_expr(&arm.expr)?, self.required_expr(&arm.result)?));
+        }
+        let otherwise = self.optional_expr(&case.defresult)?.map(Box::new);
+        Ok(ExprKind::Case { operand, whens, otherwise })
     }
 
     fn operator_expr(&mut self, expr: &pb::AExpr) -> Result<Expr> {
