@@ -12,6 +12,7 @@
 //! literals. Moving and folding are the planner's work.
 
 mod aggregate;
+mod aggregate_call;
 mod assignment;
 mod change;
 mod coerce;
