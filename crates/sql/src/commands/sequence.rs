@@ -143,19 +143,78 @@ fn bounds(type_oid: Oid) -> (i64, i64) {
 
 /// Reads the options into a descriptor: a new one, or one that is changed.
 pub(super) fn apply(ddl: &Ddl<'_>, def: &mut SequenceDef, options: &[DefinitionElement], is_new: bool) -> Result<Said> {
+    refuse_repeated(ddl, options)?;
     let invalid = |message: String| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message);
+    let number = |name: &str| find(options, name).map(integer).transpose();
+    let mut said = Said::default();
+
+    let reset = apply_type(ddl, def, find(options, "as"), is_new)?;
+    if let Some(increment) = number("increment")?.flatten() {
+        if increment == 0 {
+            return Err(invalid("INCREMENT must not be zero".to_owned()));
+        }
+        def.increment = increment;
+    }
+    if let Some(option) = find(options, "cycle") {
+        def.cycle = option.boolean().unwrap_or(true);
+    }
+    apply_bounds(def, options, reset)?;
+    match number("start")?.flatten() {
+        Some(start) => def.start = start,
+        None if is_new => def.start = if def.increment > 0 { def.minimum } else { def.maximum },
+        None => {}
+    }
+    check_position(def, "START", def.start)?;
+    if find(options, "restart").is_some() {
+        let position = number("restart")?.flatten().unwrap_or(def.start);
+        check_position(def, "RESTART", position)?;
+        said.restart = Some(position);
+    }
+    if let Some(cache) = number("cache")?.flatten() {
+        if cache <= 0 {
+            return Err(invalid(format!("CACHE ({cache}) must be greater than zero")));
+        }
+        def.cache = cache;
+    }
+    said.owned_by = find(options, "owned_by").map(said_owner).transpose()?;
+    if let Some(option) = find(options, "sequence_name")
+        && let Some(DefinitionValue::Names(parts)) = &option.value
+        && let Some((name, schema)) = parts.split_last()
+    {
+        said.name = Some(QualifiedName {
+            catalog: None,
+            schema: schema.last().cloned(),
+            name: name.clone(),
+            location: option.location,
+        });
+    }
+    Ok(said)
+}
+
+fn refuse_repeated(ddl: &Ddl<'_>, options: &[DefinitionElement]) -> Result<()> {
     for (number, option) in options.iter().enumerate() {
         if options[..number].iter().any(|other| other.name == option.name) {
             let error = Error::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options");
             return Err(ddl.at(error, option.location));
         }
     }
-    let find = |name: &str| options.iter().find(|option| option.name == name);
-    let number = |name: &str| find(name).map(integer).transpose();
-    let mut said = Said::default();
+    Ok(())
+}
 
-    let (mut reset_minimum, mut reset_maximum) = (is_new, is_new);
-    if let Some(option) = find("as") {
+fn find<'o>(options: &'o [DefinitionElement], name: &str) -> Option<&'o DefinitionElement> {
+    options.iter().find(|option| option.name == name)
+}
+
+/// Which bounds of a sequence become those of its type, unless they are given.
+struct Reset {
+    minimum: bool,
+    maximum: bool,
+}
+
+/// AS type.
+fn apply_type(ddl: &Ddl<'_>, def: &mut SequenceDef, option: Option<&DefinitionElement>, is_new: bool) -> Result<Reset> {
+    let mut reset = Reset { minimum: is_new, maximum: is_new };
+    if let Some(option) = option {
         let Some(DefinitionValue::Type(name)) = &option.value else {
             return Err(Error::new(sqlstate::SYNTAX_ERROR, "a sequence's type must be a type"));
         };
@@ -164,28 +223,26 @@ pub(super) fn apply(ddl: &Ddl<'_>, def: &mut SequenceDef, options: &[DefinitionE
             // The column has said the type already.
             return Err(Error::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options"));
         }
-        set_type(def, type_oid, &mut reset_minimum, &mut reset_maximum)?;
+        set_type(def, type_oid, &mut reset.minimum, &mut reset.maximum)?;
     } else if is_new && !matches!(def.type_oid, oids::INT2 | oids::INT4 | oids::INT8) {
         return Err(wrong_type());
     }
-    if let Some(increment) = number("increment")?.flatten() {
-        if increment == 0 {
-            return Err(invalid("INCREMENT must not be zero".to_owned()));
-        }
-        def.increment = increment;
-    }
-    if let Some(option) = find("cycle") {
-        def.cycle = option.boolean().unwrap_or(true);
-    }
+    Ok(reset)
+}
+
+/// MINVALUE and MAXVALUE.
+fn apply_bounds(def: &mut SequenceDef, options: &[DefinitionElement], reset: Reset) -> Result<()> {
+    let invalid = |message: String| Error::new(sqlstate::INVALID_PARAMETER_VALUE, message);
+    let number = |name: &str| find(options, name).map(integer).transpose();
     let (least, greatest) = bounds(def.type_oid);
     match number("maxvalue")? {
         Some(Some(maximum)) => def.maximum = maximum,
-        given if given.is_some() || reset_maximum => def.maximum = if def.increment > 0 { greatest } else { -1 },
+        given if given.is_some() || reset.maximum => def.maximum = if def.increment > 0 { greatest } else { -1 },
         _ => {}
     }
     match number("minvalue")? {
         Some(Some(minimum)) => def.minimum = minimum,
-        given if given.is_some() || reset_minimum => def.minimum = if def.increment > 0 { 1 } else { least },
+        given if given.is_some() || reset.minimum => def.minimum = if def.increment > 0 { 1 } else { least },
         _ => {}
     }
     let type_name = || types::format_type_name(&types::BuiltinCatalog, def.type_oid);
@@ -206,46 +263,18 @@ pub(super) fn apply(ddl: &Ddl<'_>, def: &mut SequenceDef, options: &[DefinitionE
     if def.minimum >= def.maximum {
         return Err(invalid(format!("MINVALUE ({}) must be less than MAXVALUE ({})", def.minimum, def.maximum)));
     }
-    match number("start")?.flatten() {
-        Some(start) => def.start = start,
-        None if is_new => def.start = if def.increment > 0 { def.minimum } else { def.maximum },
-        None => {}
+    Ok(())
+}
+
+/// OWNED BY; `None` is NONE.
+fn said_owner(option: &DefinitionElement) -> Result<Option<Vec<Name>>> {
+    match &option.value {
+        Some(DefinitionValue::Names(parts)) if parts.len() == 1 && parts[0] == "none" => Ok(None),
+        Some(DefinitionValue::Names(parts)) if parts.len() > 1 => Ok(Some(parts.clone())),
+        Some(DefinitionValue::String(word)) if word == "none" => Ok(None),
+        _ => Err(Error::new(sqlstate::SYNTAX_ERROR, "invalid OWNED BY option")
+            .hint("Specify OWNED BY table.column or OWNED BY NONE.")),
     }
-    check_position(def, "START", def.start)?;
-    if find("restart").is_some() {
-        let position = number("restart")?.flatten().unwrap_or(def.start);
-        check_position(def, "RESTART", position)?;
-        said.restart = Some(position);
-    }
-    if let Some(cache) = number("cache")?.flatten() {
-        if cache <= 0 {
-            return Err(invalid(format!("CACHE ({cache}) must be greater than zero")));
-        }
-        def.cache = cache;
-    }
-    if let Some(option) = find("owned_by") {
-        said.owned_by = Some(match &option.value {
-            Some(DefinitionValue::Names(parts)) if parts.len() == 1 && parts[0] == "none" => None,
-            Some(DefinitionValue::Names(parts)) if parts.len() > 1 => Some(parts.clone()),
-            Some(DefinitionValue::String(word)) if word == "none" => None,
-            _ => {
-                return Err(Error::new(sqlstate::SYNTAX_ERROR, "invalid OWNED BY option")
-                    .hint("Specify OWNED BY table.column or OWNED BY NONE."));
-            }
-        });
-    }
-    if let Some(option) = find("sequence_name")
-        && let Some(DefinitionValue::Names(parts)) = &option.value
-        && let Some((name, schema)) = parts.split_last()
-    {
-        said.name = Some(QualifiedName {
-            catalog: None,
-            schema: schema.last().cloned(),
-            name: name.clone(),
-            location: option.location,
-        });
-    }
-    Ok(said)
 }
 
 fn wrong_type() -> Error {
