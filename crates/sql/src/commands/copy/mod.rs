@@ -2,6 +2,7 @@
 
 mod file;
 mod format;
+mod insertion;
 mod options;
 
 use std::sync::Arc;
@@ -10,24 +11,22 @@ use base::limits::MESSAGE_BODY_MAX_BYTES;
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Result, missing, sqlstate};
 use format::{BINARY_SIGNATURE, LineReader, read_fields, write_row};
+use insertion::{RowFilter, copy_from};
 use options::{CopyFormat, CopyOptions, Header};
+use plan::VirtualTable;
 use plan::privileges::Privileges;
 use plan::user_types::is_composite_type;
-use plan::{CatalogView, Expr, ExprKind, VirtualTable};
-use schema::catalog::{ColumnDef, Persistence, Relation, RelationKind, TableDef};
+use schema::catalog::{Persistence, Relation, RelationKind, TableDef};
 use syntax::tree::{Copy, CopyEndpoint, CopySource, Name, QualifiedName, Statement};
 use types::reg_types::quote_identifier;
-use types::{CatalogLookup, SqlType, Value};
+use types::{SqlType, Value};
 
 use super::ddl::system_refusal;
-use crate::state::planning::Environment;
 use crate::state::{Running, SessionState, UtilityOutput, nested, refuse_changes};
 use crate::system_tables::is_view;
+use executor::Run;
 use executor::client::{Client, Format, ResultColumn};
-use executor::{Locals, Run, evaluate};
 pub use format::fuzz_copy;
-use planner::binder::expression_columns;
-use planner::{column_default, copy_filter};
 
 /// How much of a line or a value an error's context shows.
 const SHOWN_BYTES: usize = 100;
@@ -400,161 +399,6 @@ fn check_length(bytes: usize, more_bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Reads rows from the client and inserts each as `INSERT ... VALUES ($1, ...)` would.
-fn copy_from(
-    state: &SessionState,
-    table: &Arc<TableDef>,
-    columns: &[usize],
-    filter: Option<&RowFilter>,
-    options: &CopyOptions,
-    client: &mut dyn Client,
-) -> Result<u64> {
-    let view = state.catalog();
-    let filled = filter.map_or(&[][..], |filter| &filter.filled);
-    let mut inserted: Vec<usize> = columns.iter().copied().chain(filled.iter().map(|(place, _)| *place)).collect();
-    // A domain is not asked about the NULL in a column that is not copied and has no default.
-    let unasked: Vec<usize> = (0..table.columns.len())
-        .filter(|place| !inserted.contains(place) && is_null_of_domain(&view, &table.columns[*place]))
-        .collect();
-    inserted.extend(&unasked);
-    let names: Vec<String> = inserted.iter().map(|column| quote_identifier(&table.columns[*column].name)).collect();
-    let parameters: Vec<String> = (1..=inserted.len()).map(|number| format!("${number}")).collect();
-    let target =
-        format!("INSERT INTO {}.{}", quote_identifier(&view.schema_name(table.schema)), quote_identifier(&table.name));
-    let insert = if names.is_empty() {
-        format!("{target} DEFAULT VALUES")
-    } else {
-        format!("{target} ({}) OVERRIDING SYSTEM VALUE VALUES ({})", names.join(", "), parameters.join(", "))
-    };
-    let types: Vec<SqlType> = inserted
-        .iter()
-        .map(|column| {
-            let def = &table.columns[*column];
-            SqlType::with_typmod(def.type_oid, def.typmod)
-        })
-        .collect();
-    let bare_types: Arc<[SqlType]> = types.iter().map(|sql_type| SqlType::new(sql_type.oid)).collect();
-    let insert = Arc::from(insert);
-    let plan = || nested::locked(state, || nested::plan_text(state, &insert, &bare_types));
-    let planned = if filled.is_empty() && unasked.is_empty() {
-        plan()?
-    } else {
-        // Defaults need no privilege on their columns.
-        state.require_columns(table.oid, Privileges::INSERT, columns)?;
-        state.acting_as(table.owner, plan)?
-    };
-    let first_check = state.next_check.get();
-    state.engine().begin_statement()?;
-    client.require(state.gate());
-    client.copy_in_response(wire_format(options), columns.len())?;
-    client.relieve()?;
-    let mut running = Running::start(&planned)?;
-    let mut source =
-        Source { table, columns, types: &types, options, reader: LineReader::default(), fields: Vec::new() };
-    let result = running.with_dependent_mut(|_, execution| -> Result<u64> {
-        execution.root.begin_rows(&mut Run::new(state, client, &[], &mut execution.locals))?;
-        let mut insert = |values: &[Value], client: &mut dyn Client| -> Result<bool> {
-            let mut all = Vec::new();
-            let mut values = values;
-            if let Some(filter) = filter {
-                let mut row = vec![Value::Null; table.columns.len()];
-                for (place, value) in columns.iter().zip(values) {
-                    row[*place] = value.clone();
-                }
-                let mut locals = Locals::for_expression();
-                let mut run = Run::new(state, &mut *client, &[], &mut locals);
-                for (place, default) in &filter.filled {
-                    row[*place] = evaluate(default, &[], &mut run)?;
-                }
-                if !evaluate(&filter.condition, &row, &mut run)?.is_true() {
-                    return Ok(false);
-                }
-                if !filter.filled.is_empty() {
-                    all.extend(inserted.iter().map(|place| row[*place].clone()));
-                    values = &all;
-                }
-            }
-            let mut with_unasked = Vec::new();
-            if !unasked.is_empty() {
-                with_unasked.extend_from_slice(values);
-                with_unasked.resize(inserted.len(), Value::Null);
-                values = &with_unasked;
-            }
-            // A trigger may leave the row out.
-            let before = execution.locals.affected_rows;
-            let mut run = Run::new(state, client, values, &mut execution.locals);
-            execution.root.rescan();
-            while execution.root.next(&mut run)? {}
-            drop(run);
-            Ok(execution.locals.affected_rows > before)
-        };
-        match options.format {
-            CopyFormat::Binary => source.read_binary(state, client, &mut insert),
-            _ => source.read_lines(state, client, &mut insert),
-        }
-    });
-    let result = result.and_then(|count| {
-        running.with_dependent_mut(|_, execution| {
-            let mut run = Run::new(state, client, &[], &mut execution.locals);
-            execution.root.end_rows(&mut run)
-        })?;
-        Ok(count)
-    });
-    let result = result.and_then(|count| {
-        executor::run_pending_checks(state, executor::Due::Statement(first_check), client)?;
-        Ok(count)
-    });
-    state.engine().end_statement();
-    result
-}
-
-/// WHERE: the condition that rows must meet, over the table's full row.
-struct RowFilter {
-    condition: Expr,
-    /// The defaults of columns that are not copied. They are computed for each row before the condition is, whether it
-    /// asks for them or not, as a default may count.
-    filled: Vec<(usize, Expr)>,
-}
-
-impl RowFilter {
-    fn bind(
-        state: &SessionState,
-        table: &Arc<TableDef>,
-        columns: &[usize],
-        filter: &syntax::tree::Expr,
-        text: &Arc<str>,
-    ) -> Result<RowFilter> {
-        let environment = Environment::new(state, &state.catalog());
-        let mut condition = environment.with_rights(text, |context| copy_filter(context, table, filter))?;
-        settle_system_columns(&mut condition, table)?;
-        let read = expression_columns(&condition);
-        if !read.is_empty() {
-            state.require_columns(table.oid, Privileges::SELECT, &read)?;
-        }
-        if let Some(place) = read.into_iter().find(|place| table.columns[*place].generated.is_some()) {
-            let message = "generated columns are not supported in COPY FROM WHERE conditions";
-            return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message)
-                .detail(format!("Column \"{}\" is a generated column.", table.columns[place].name)));
-        }
-        let is_filled = |place: &usize| {
-            let column = &table.columns[*place];
-            !column.dropped && column.generated.is_none() && !columns.contains(place)
-        };
-        let filled = (0..table.columns.len())
-            .filter(is_filled)
-            .map(|place| {
-                let column = &table.columns[place];
-                let default = match is_null_of_domain(environment.view(), column) {
-                    true => Expr::null(SqlType::with_typmod(column.type_oid, column.typmod)),
-                    false => environment.with_rights("", |context| column_default(context, column))?,
-                };
-                Ok((place, default))
-            })
-            .collect::<Result<_>>()?;
-        Ok(RowFilter { condition, filled })
-    }
-}
-
 /// Data as an error's context shows it: the first bytes of a long text.
 fn shown(data: &[u8]) -> String {
     let mut end = data.len().min(SHOWN_BYTES);
@@ -563,36 +407,6 @@ fn shown(data: &[u8]) -> String {
     }
     let text = String::from_utf8_lossy(&data[..end]);
     if end < data.len() { format!("{text}...") } else { text.into_owned() }
-}
-
-/// Whether a column is of a domain, and has no default, its domain's among them.
-fn is_null_of_domain(view: &CatalogView, column: &ColumnDef) -> bool {
-    let sql_type = SqlType::with_typmod(column.type_oid, column.typmod);
-    !column.dropped
-        && column.default.is_none()
-        && column.identity.is_none()
-        && column.generated.is_none()
-        && types::base_type(view, sql_type).oid != sql_type.oid
-        && view.domain_default(sql_type.oid).is_none()
-}
-
-/// Of the system columns a row that is not stored yet has but its table.
-fn settle_system_columns(expr: &mut Expr, table: &TableDef) -> Result<()> {
-    if let ExprKind::Variable(variable) = &expr.kind {
-        if expr.sql_type.oid != types::oids::OID || variable.attribute >= 0 {
-            return Err(Error::unsupported(
-                "system columns but tableoid are not supported in COPY FROM WHERE conditions",
-            ));
-        }
-        expr.kind = ExprKind::Constant(Value::oid(table.oid));
-    }
-    let mut result = Ok(());
-    expr.for_each_child_mut(&mut |child| {
-        if result.is_ok() {
-            result = settle_system_columns(child, table);
-        }
-    });
-    result
 }
 
 /// A function that inserts a row of these values. It returns whether the row was inserted: COPY counts only such rows.
