@@ -7,7 +7,7 @@ use plan::privileges::{
     ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,
 };
 use plan::user_types;
-use schema::catalog::{DATABASE_OID, RelationKind};
+use schema::catalog::{Catalog, DATABASE_OID, RelationKind};
 use types::reg_types::parse_reg;
 use types::{CatalogLookup, Value, oids};
 
@@ -110,119 +110,163 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
         return Err(super::mistyped(args, args.len() - 1));
     };
     check_privilege_name(what, privilege)?;
-    let catalog = run.catalog.catalog();
-    let is_superuser = user.and_then(|user| catalog.role(user)).is_some_and(|role| role.superuser);
-    // Every role may read the tables and views that the server computes, except those with a privilege list.
-    let only_looks = || words(privilege).any(|(word, _)| matches!(word, Privileges::SELECT | Privileges::USAGE));
-    // On an object; or on one of its columns, by their numbers.
-    let may_with = |oid: Oid, columns: &[i32]| {
+    let is_superuser = user.and_then(|user| run.catalog.catalog().role(user)).is_some_and(|role| role.superuser);
+    let question = Question { run, user, is_superuser, privilege };
+    let allowed = match what {
+        What::Role => question.has_role(&rest[0])?,
+        What::Relation | What::Sequence | What::AnyColumn | What::Column => question.may_with_relation(what, rest)?,
+        What::Schema => question.may_with_schema(&rest[0])?,
+        What::Function => question.may_with_function(&rest[0])?,
+        What::Type => question.may_with_type(&rest[0])?,
+        What::Database => Some(question.may_with_database(&rest[0])?),
+        What::Language => Some(true),
+        What::Tablespace | What::Parameter => Some(is_superuser),
+    };
+    Ok(allowed.into())
+}
+
+/// The question whether a role has a privilege. The answers are NULL for objects that do not exist.
+struct Question<'q, 'a, 'p> {
+    run: &'q Run<'a, 'p>,
+    /// `None` for a role that does not exist.
+    user: Option<Oid>,
+    is_superuser: bool,
+    /// The privileges of which one is enough, as they were written.
+    privilege: &'q str,
+}
+
+impl Question<'_, '_, '_> {
+    fn catalog(&self) -> &Catalog {
+        self.run.catalog.catalog()
+    }
+
+    /// Every role may read the tables and views that the server computes, except those with a privilege list.
+    fn only_looks(&self) -> bool {
+        words(self.privilege).any(|(word, _)| matches!(word, Privileges::SELECT | Privileges::USAGE))
+    }
+
+    /// On an object.
+    fn may(&self, oid: Oid) -> bool {
+        self.may_with_columns(oid, &[])
+    }
+
+    /// On an object; or on one of its columns, by their numbers.
+    fn may_with_columns(&self, oid: Oid, columns: &[i32]) -> bool {
+        let catalog = self.catalog();
         let relation = catalog.index(oid).map_or(oid, |index| index.table);
-        let Some(subject) = Subject::find(catalog, relation) else { return is_superuser || only_looks() };
-        let user = user.unwrap_or(Oid::INVALID);
+        let Some(subject) = Subject::find(catalog, relation) else { return self.is_superuser || self.only_looks() };
+        let user = self.user.unwrap_or(Oid::INVALID);
         let (mut has, mut grantable) = (subject.privileges_of(catalog, user), subject.grantable_by(catalog, user));
         for column in columns {
             has = has | subject.column_privileges_of(catalog, user, *column);
             grantable = grantable | subject.column_grantable_by(catalog, user, *column);
         }
-        words(privilege).any(|(word, to_grant)| if to_grant { grantable.contains(word) } else { has.contains(word) })
-    };
-    let may = |oid: Oid| may_with(oid, &[]);
-    let allowed = match what {
-        What::Role => {
-            let group = role(run, &rest[0])?;
-            // USAGE asks whether its privileges come by themselves, MEMBER whether they can be had by SET ROLE.
-            // Of several words, each of which would do, one is enough.
-            let has = |user: Oid, group: Oid| {
-                privilege.split(',').any(|word| match word.trim().to_ascii_lowercase().as_str() {
-                    "usage" => has_rights_of(catalog, user, group),
-                    "member" => is_superuser || is_member(catalog, user, group),
-                    _ => is_admin_of(catalog, user, group),
-                })
-            };
-            return Ok(user.zip(group).map(|(user, group)| has(user, group)).into());
+        words(self.privilege)
+            .any(|(word, to_grant)| if to_grant { grantable.contains(word) } else { has.contains(word) })
+    }
+
+    fn has_role(&self, group: &Value) -> Result<Option<bool>> {
+        let catalog = self.catalog();
+        let group = role(self.run, group)?;
+        // USAGE asks whether its privileges come by themselves, MEMBER whether they can be had by SET ROLE.
+        // Of several words, each of which would do, one is enough.
+        let has = |user: Oid, group: Oid| {
+            self.privilege.split(',').any(|word| match word.trim().to_ascii_lowercase().as_str() {
+                "usage" => has_rights_of(catalog, user, group),
+                "member" => self.is_superuser || is_member(catalog, user, group),
+                _ => is_admin_of(catalog, user, group),
+            })
+        };
+        Ok(self.user.zip(group).map(|(user, group)| has(user, group)))
+    }
+
+    /// A relation by itself, as a sequence, or by one or any of its columns.
+    fn may_with_relation(&self, what: What, rest: &[Value]) -> Result<Option<bool>> {
+        let (run, catalog) = (self.run, self.catalog());
+        let oid = match &rest[0] {
+            Value::Text(name) => Oid(parse_reg(&run.catalog, name, oids::REGCLASS)?),
+            other => oid_of(other)?,
+        };
+        let column = if what == What::Column { column_number(run, oid, &rest[1])? } else { None };
+        let Some(found) = super::relation(run, oid) else { return Ok(None) };
+        if what == What::Column && column.is_none() {
+            return Ok(None);
         }
-        What::Relation | What::Sequence | What::AnyColumn | What::Column => {
-            let oid = match &rest[0] {
-                Value::Text(name) => Oid(parse_reg(&run.catalog, name, oids::REGCLASS)?),
-                other => oid_of(other)?,
-            };
-            let column = if what == What::Column { column_number(run, oid, &rest[1])? } else { None };
-            let Some(found) = super::relation(run, oid) else { return Ok(Value::Null) };
-            if what == What::Column && column.is_none() {
-                return Ok(Value::Null);
-            }
-            if what == What::Sequence && !matches!(found, super::Found::Sequence(_)) {
-                let name = rest[0].as_str().map_or_else(|| super::relation_name(run, oid), str::to_owned);
-                let message = format!("\"{name}\" is not a sequence");
-                return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
-            }
-            if let super::Found::Composite(def) = found {
-                // It has no list as a relation: its owner may do everything with it.
-                let is_owner = user.is_some_and(|user| inherited_roles(catalog, user).contains(&def.owner));
-                return Ok(Value::Bool(is_superuser || is_owner));
-            }
-            match what {
-                What::AnyColumn => {
-                    let columns = ColumnAcls::stored(catalog, oid).0.into_keys().filter(|number| *number > 0);
-                    may_with(oid, &columns.collect::<Vec<_>>())
-                }
-                _ => may_with(oid, column.as_slice()),
-            }
+        if what == What::Sequence && !matches!(found, super::Found::Sequence(_)) {
+            let name = rest[0].as_str().map_or_else(|| super::relation_name(run, oid), str::to_owned);
+            let message = format!("\"{name}\" is not a sequence");
+            return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
-        What::Schema => {
-            let oid = match &rest[0] {
-                Value::Text(name) => run.catalog.schema_named(name)?,
-                other => oid_of(other)?,
-            };
-            if run.catalog.schema_name(oid).is_empty() {
-                return Ok(Value::Null);
-            }
-            // A session may do with its own temporary schema what its role may do there.
-            if run.state.temporary_schema.get() == Some(oid) && user.is_some() {
-                let database = Subject::find(catalog, DATABASE_OID).zip(user);
-                let makes = database.is_some_and(|(database, user)| {
-                    database.privileges_of(catalog, user).contains(Privileges::TEMPORARY)
-                });
-                return Ok(Value::Bool(makes || words(privilege).any(|(word, _)| word == Privileges::USAGE)));
-            }
-            may(oid)
+        if let super::Found::Composite(def) = found {
+            // It has no list as a relation: its owner may do everything with it.
+            let is_owner = self.user.is_some_and(|user| inherited_roles(catalog, user).contains(&def.owner));
+            return Ok(Some(self.is_superuser || is_owner));
         }
-        What::Function | What::Type => {
-            let as_type = if what == What::Type { oids::REGTYPE } else { oids::REGPROCEDURE };
-            let oid = match &rest[0] {
-                Value::Text(name) => Oid(parse_reg(&run.catalog, name, as_type)?),
-                other => oid_of(other)?,
-            };
-            let exists = match what {
-                What::Type => types::builtin_type(oid).is_some() || run.catalog.user_type(oid).is_some(),
-                _ => {
-                    let is_built_in = types::function(oid).is_some() || types::aggregate(oid).is_some();
-                    let is_of_type = types::type_functions::name_of(oid).is_some();
-                    is_built_in || is_of_type || catalog.function(oid).is_some()
-                }
-            };
-            if !exists {
-                return Ok(Value::Null);
+        Ok(Some(match what {
+            What::AnyColumn => {
+                let columns = ColumnAcls::stored(catalog, oid).0.into_keys().filter(|number| *number > 0);
+                self.may_with_columns(oid, &columns.collect::<Vec<_>>())
             }
-            // The privileges of an array type are those of its element type. The row types of tables have no privilege list. Nor have
-            // built-in objects, except those that are not open to every role.
-            let oid = if what == What::Type { user_types::element_of_array(oid).unwrap_or(oid) } else { oid };
-            let is_stored = oid >= Oid::FIRST_NORMAL && catalog.table(oid).is_none();
-            let has_list = is_stored || is_closed(oid);
-            !has_list || Subject::find(catalog, oid).is_none() || may(oid)
+            _ => self.may_with_columns(oid, column.as_slice()),
+        }))
+    }
+
+    fn may_with_schema(&self, schema: &Value) -> Result<Option<bool>> {
+        let (run, catalog) = (self.run, self.catalog());
+        let oid = match schema {
+            Value::Text(name) => run.catalog.schema_named(name)?,
+            other => oid_of(other)?,
+        };
+        if run.catalog.schema_name(oid).is_empty() {
+            return Ok(None);
         }
-        What::Database => {
-            if let Value::Text(name) = &rest[0]
-                && name.as_str() != run.state.database_name()
-            {
-                return Err(missing::database(name));
-            }
-            may(DATABASE_OID)
+        // A session may do with its own temporary schema what its role may do there.
+        if run.state.temporary_schema.get() == Some(oid) && self.user.is_some() {
+            let database = Subject::find(catalog, DATABASE_OID).zip(self.user);
+            let makes = database
+                .is_some_and(|(database, user)| database.privileges_of(catalog, user).contains(Privileges::TEMPORARY));
+            return Ok(Some(makes || words(self.privilege).any(|(word, _)| word == Privileges::USAGE)));
         }
-        What::Language => true,
-        What::Tablespace | What::Parameter => is_superuser,
-    };
-    Ok(Value::Bool(allowed))
+        Ok(Some(self.may(oid)))
+    }
+
+    fn may_with_function(&self, function: &Value) -> Result<Option<bool>> {
+        let oid = match function {
+            Value::Text(name) => Oid(parse_reg(&self.run.catalog, name, oids::REGPROCEDURE)?),
+            other => oid_of(other)?,
+        };
+        let is_built_in = types::function(oid).is_some() || types::aggregate(oid).is_some();
+        let is_of_type = types::type_functions::name_of(oid).is_some();
+        let exists = is_built_in || is_of_type || self.catalog().function(oid).is_some();
+        Ok(exists.then(|| self.may_with_listed(oid)))
+    }
+
+    fn may_with_type(&self, type_oid: &Value) -> Result<Option<bool>> {
+        let oid = match type_oid {
+            Value::Text(name) => Oid(parse_reg(&self.run.catalog, name, oids::REGTYPE)?),
+            other => oid_of(other)?,
+        };
+        let exists = types::builtin_type(oid).is_some() || self.run.catalog.user_type(oid).is_some();
+        // The privileges of an array type are those of its element type.
+        Ok(exists.then(|| self.may_with_listed(user_types::element_of_array(oid).unwrap_or(oid))))
+    }
+
+    /// The row types of tables have no privilege list. Nor have built-in objects, except those that are not open to every role.
+    fn may_with_listed(&self, oid: Oid) -> bool {
+        let catalog = self.catalog();
+        let is_stored = oid >= Oid::FIRST_NORMAL && catalog.table(oid).is_none();
+        let has_list = is_stored || is_closed(oid);
+        !has_list || Subject::find(catalog, oid).is_none() || self.may(oid)
+    }
+
+    fn may_with_database(&self, database: &Value) -> Result<bool> {
+        if let Value::Text(name) = database
+            && name.as_str() != self.run.state.database_name()
+        {
+            return Err(missing::database(name));
+        }
+        Ok(self.may(DATABASE_OID))
+    }
 }
 
 /// The privileges that a text names, and of each whether the right to grant it is meant.
