@@ -33,7 +33,7 @@ use sync::atomic::AtomicU64;
 use vfs::descriptors::TooFew;
 use vfs::{OpenMode, Vfs};
 use wal::{Epoch, Wal, WalControl};
-use xact::twophase::{PreparedOptions, saved};
+use xact::twophase::{PreparedOptions, RecoveredPrepared, saved};
 use xact::{FileRemover, ManagerOptions, TransactionManager, XactRedo};
 
 use super::options::OpenOptions;
@@ -242,39 +242,13 @@ impl RemovalFloor for ManagerFloor {
 }
 
 fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any + Send + Sync>) -> Result<Database> {
-    let (vfs, directory) = (options.vfs.clone(), options.directory.clone());
+    let directory = options.directory.clone();
     let from = control.data();
-    vfs.remove_dir_all(&directory.join(TEMPORARY_DIRECTORY))
+    options
+        .vfs
+        .remove_dir_all(&directory.join(TEMPORARY_DIRECTORY))
         .map_err(|error| Error::io("could not remove temporary files", &error))?;
-    doublewrite::recover(vfs.as_ref(), &directory)?;
-    let fsync = options.settings.get(Id::Fsync).as_bool();
-    // The process that left it may have run with `fsync` off.
-    let area_options = DoubleWriteOptions { fsync, all_unsynced: !from.closed, ..DoubleWriteOptions::default() };
-    let area = DoubleWrite::open(vfs.clone(), &directory, area_options)?;
-    let late_log = Arc::new(LateLog::new());
-    let log: Arc<dyn DurableLog> = late_log.clone();
-    let frames = (options.integer(Id::SharedBuffers) as usize).max(16);
-    let pool = Arc::new(BufferPool::new(
-        vfs.clone(),
-        &directory.join("base"),
-        log.clone(),
-        area.clone(),
-        BufferPoolOptions { frames, open_files: options.files.tables },
-    )?);
-    let status = Arc::new(StatusStore::open(
-        vfs.clone(),
-        &directory,
-        log,
-        area,
-        StatusStoreOptions {
-            transaction_buffers: options.integer(Id::TransactionBuffers) as usize,
-            csn_window: options.csn_window,
-            spilled_files: options.files.spilled,
-            clog_update: options.settings.get(Id::ClogUpdate).word(),
-            oldest_xid: from.oldest_xid,
-            next_xid_at_checkpoint: from.next_xid,
-        },
-    )?);
+    let Storage { pool, status, late_log } = open_storage(&options, &from)?;
     let relations = Arc::new(Relations::default());
     let sequences = Arc::new(Sequences::default());
     let frozen = Arc::new(Frozen::new(from.oldest_xid));
@@ -283,12 +257,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     let (wal, mut recovered) = recover(&options, &from, &pool, &status, &removals)?;
     recovered.check_missing(|file| file == CATALOG_FILE)?;
     late_log.attach(wal.clone());
-    let twophase = directory.join(TWOPHASE_DIRECTORY);
-    let saved = saved::load(vfs.as_ref(), &twophase, &recovered.transactions.prepared, |xid| {
-        Ok(xid < from.oldest_xid || status.clog().get(xid)? != ClogBits::InProgress)
-    })?;
-    let mut prepared = std::mem::take(&mut recovered.transactions.prepared);
-    prepared.extend(saved);
+    let prepared = prepared_transactions(&options, &from, &status, &mut recovered)?;
     let next_xid = recovered.transactions.next_xid.max(from.next_xid);
     status.start(next_xid);
     let catalog_version = from.catalog_version + recovered.transactions.catalog_changes;
@@ -296,13 +265,14 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     let prepared_max = options.prepared_max();
     let slots = options.slots() + (prepared.len() as u32).saturating_sub(prepared_max);
     let locks = Arc::new(LockManager::new(slots));
+    let twophase = directory.join(TWOPHASE_DIRECTORY);
     let transactions = TransactionManager::new(
         wal.clone(),
         status.clone(),
         locks.clone(),
         ManagerOptions {
             slots,
-            prepared: PreparedOptions { max: prepared_max, vfs: vfs.clone(), directory: twophase },
+            prepared: PreparedOptions { max: prepared_max, vfs: options.vfs.clone(), directory: twophase },
             next_xid,
             horizon: wal.reserved(),
             catalog_version,
@@ -344,19 +314,91 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     ));
     let database = Database::assemble(shared.clone());
     let made_by_prepared = twophase::restore(&shared, prepared, catalog_version)?;
-    let used = files_in_use(&shared, made_by_prepared);
-    recovered.check_missing(|file| used.contains(&file))?;
-    if shared.catalog.committed().roles().next().is_none() {
-        CatalogStore::fill_new(&database)?;
-        shared.checkpoint_now();
-    } else if CatalogStore::add_missing_roles(&database)? || recovered.records > 0 || !from.closed {
-        shared.checkpoint_now();
-    }
-    remove_orphans(&shared, &used)?;
-    shared.control.update(|data| data.closed = false);
+    settle(&database, &shared, &recovered, &from, made_by_prepared)?;
     shared.reload();
     database.start_background();
     Ok(database)
+}
+
+/// The parts of a database that recovery writes to.
+struct Storage {
+    pool: Arc<BufferPool>,
+    status: Arc<StatusStore>,
+    /// The log that both wait for, which is opened last.
+    late_log: Arc<LateLog>,
+}
+
+/// Opens the pages and the status of transactions. Torn pages are whole afterwards.
+fn open_storage(options: &OpenOptions, from: &ControlData) -> Result<Storage> {
+    let (vfs, directory) = (&options.vfs, &options.directory);
+    doublewrite::recover(vfs.as_ref(), directory)?;
+    let fsync = options.settings.get(Id::Fsync).as_bool();
+    // The process that left it may have run with `fsync` off.
+    let area_options = DoubleWriteOptions { fsync, all_unsynced: !from.closed, ..DoubleWriteOptions::default() };
+    let area = DoubleWrite::open(vfs.clone(), directory, area_options)?;
+    let late_log = Arc::new(LateLog::new());
+    let log: Arc<dyn DurableLog> = late_log.clone();
+    let frames = (options.integer(Id::SharedBuffers) as usize).max(16);
+    let pool = Arc::new(BufferPool::new(
+        vfs.clone(),
+        &directory.join("base"),
+        log.clone(),
+        area.clone(),
+        BufferPoolOptions { frames, open_files: options.files.tables },
+    )?);
+    let status = Arc::new(StatusStore::open(
+        vfs.clone(),
+        directory,
+        log,
+        area,
+        StatusStoreOptions {
+            transaction_buffers: options.integer(Id::TransactionBuffers) as usize,
+            csn_window: options.csn_window,
+            spilled_files: options.files.spilled,
+            clog_update: options.settings.get(Id::ClogUpdate).word(),
+            oldest_xid: from.oldest_xid,
+            next_xid_at_checkpoint: from.next_xid,
+        },
+    )?);
+    Ok(Storage { pool, status, late_log })
+}
+
+/// The prepared transactions: those that the log has, and those that were saved before the checkpoint.
+fn prepared_transactions(
+    options: &OpenOptions,
+    from: &ControlData,
+    status: &StatusStore,
+    recovered: &mut Recovered,
+) -> Result<Vec<RecoveredPrepared>> {
+    let twophase = options.directory.join(TWOPHASE_DIRECTORY);
+    let saved = saved::load(options.vfs.as_ref(), &twophase, &recovered.transactions.prepared, |xid| {
+        Ok(xid < from.oldest_xid || status.clog().get(xid)? != ClogBits::InProgress)
+    })?;
+    let mut prepared = std::mem::take(&mut recovered.transactions.prepared);
+    prepared.extend(saved);
+    Ok(prepared)
+}
+
+/// Brings the files in line with the catalog: fills a new catalog, makes a checkpoint of what the log said, and removes files that
+/// nothing uses.
+fn settle(
+    database: &Database,
+    shared: &Arc<Shared>,
+    recovered: &Recovered,
+    from: &ControlData,
+    made_by_prepared: Vec<FileNumber>,
+) -> Result<()> {
+    let used = files_in_use(shared, made_by_prepared);
+    recovered.check_missing(|file| used.contains(&file))?;
+    if shared.catalog.committed().roles().next().is_none() {
+        CatalogStore::fill_new(database)?;
+        shared.checkpoint_now();
+    } else if CatalogStore::add_missing_roles(database)? || recovered.records > 0 || !from.closed {
+        shared.checkpoint_now();
+    }
+    remove_orphans(shared, &used)?;
+    shared.control.update(|data| data.closed = false);
+    Ok(())
 }
 
 fn recover(
