@@ -24,7 +24,7 @@ use clog::TransactionStatus;
 use smallvec::SmallVec;
 
 use crate::heap::Heap;
-use crate::page::{Item, Page, PageMut, Quiet};
+use crate::page::{Item, Page, PageMut, Quiet, SLOTS_MAX};
 use crate::record::{self, Head};
 use crate::tuple::{Tuple, flag};
 
@@ -129,143 +129,27 @@ impl Heap {
     }
 
     fn plan(&self, page: Page<'_>, block: u32, without_indexes: bool) -> Plan {
-        let floor = self.services.removal_floor.floor();
-        let durable = self.services.wal.durable();
+        let survey = Survey {
+            heap: self,
+            page,
+            block,
+            floor: self.services.removal_floor.floor(),
+            durable: self.services.wal.durable(),
+            without_indexes,
+        };
         let mut plan = Plan::default();
-        let slots = page.slots();
-        let mut in_chain = [0u64; crate::page::SLOTS_MAX / 64 + 1];
-        let mut members: SmallVec<[u16; 64]> = SmallVec::new();
-        // Rows that lie together were often made together.
-        let mut settled_maker = None;
-        // Heap-only versions on the page, less those that chains led to.
-        let mut astray = 0;
-        for root in 1..=slots {
-            match page.quiet(root) {
-                Quiet::Root => continue,
-                Quiet::HeapOnly => {
-                    astray += 1;
-                    continue;
-                }
-                Quiet::Unknown => {}
+        let mut met = Met { settled_maker: None, heap_only: 0 };
+        let mut chained = Chained { bits: [0; SLOTS_MAX / 64 + 1], heap_only: 0 };
+        let mut members = SmallVec::new();
+        for root in 1..=page.slots() {
+            let Some(beginning) = survey.beginning(root, &mut met, &mut chained, &mut plan) else { continue };
+            let end = survey.walk(beginning, &mut members, &mut chained, &mut plan);
+            if end.dead > 0 {
+                survey.take_out(root, &members, end, &mut plan);
             }
-            let (first, redirected) = match page.item(root) {
-                Item::Normal(tuple) if tuple.has(flag::HEAP_ONLY) => {
-                    astray += 1;
-                    continue;
-                }
-                Item::Normal(tuple) => {
-                    if !tuple.xmax().is_valid() {
-                        // Most rows of most pages: nobody has removed it, so that all depends on its maker.
-                        if tuple.has(flag::XMIN_FROZEN) {
-                            plan.quiet.push(root);
-                            continue;
-                        }
-                        if settled_maker == Some(tuple.xmin()) {
-                            plan.settled.push(root);
-                            continue;
-                        }
-                        if let TransactionStatus::Committed(csn) = self.services.status.status(tuple.xmin()) {
-                            if csn <= floor.min(durable) {
-                                settled_maker = Some(tuple.xmin());
-                                plan.settled.push(root);
-                            }
-                            continue;
-                        }
-                    }
-                    (root, false)
-                }
-                Item::Redirect(to) => {
-                    if page.quiet(to) == Quiet::HeapOnly {
-                        // The row's only version: it stays.
-                        in_chain[usize::from(to) / 64] |= 1 << (to % 64);
-                        astray -= 1;
-                        continue;
-                    }
-                    (to, true)
-                }
-                Item::Dead if without_indexes => {
-                    plan.unused.push(root);
-                    continue;
-                }
-                _ => continue,
-            };
-            members.clear();
-            // How many versions at the beginning go, and whether the last of them was a row's last one, and removed when.
-            let (mut dead, mut last_gone) = (0, None);
-            let mut slot = first;
-            let mut made_by = None;
-            while let Some(tuple) = page.tuple(slot) {
-                let heap_only = tuple.has(flag::HEAP_ONLY);
-                if made_by.is_some_and(|xid| xid != tuple.xmin())
-                    || heap_only != (redirected || !members.is_empty())
-                    || members.len() > usize::from(slots)
-                {
-                    break;
-                }
-                members.push(slot);
-                in_chain[usize::from(slot) / 64] |= 1 << (slot % 64);
-                astray -= i32::from(heap_only);
-                match self.fate(tuple, Tid::new(block, slot), floor, durable) {
-                    fate @ (Fate::Needed | Fate::Settled) => {
-                        if matches!(fate, Fate::Settled) {
-                            plan.settled.push(slot);
-                        } else if tuple.has(flag::XMIN_FROZEN) && !tuple.xmax().is_valid() {
-                            plan.quiet.push(slot);
-                        }
-                        plan.note(tuple, self);
-                        break;
-                    }
-                    Fate::NeverWas => (dead, last_gone) = (members.len(), None),
-                    Fate::Gone(csn) => (dead, last_gone) = (members.len(), Some(csn)),
-                }
-                if !tuple.has(flag::HOT_UPDATED) {
-                    break;
-                }
-                made_by = Some(tuple.xmax());
-                slot = tuple.ctid().slot;
-            }
-            if dead == members.len() && dead > 0 && last_gone.is_some_and(|csn| csn > durable) {
-                dead -= 1;
-                if let Some(tuple) = page.tuple(members[dead]) {
-                    plan.note(tuple, self);
-                }
-            }
-            if dead == 0 {
-                continue;
-            }
-            plan.removed += dead;
-            for &gone in &members[..dead] {
-                if gone != root {
-                    plan.unused.push(gone);
-                }
-            }
-            let Some(&survivor) = members.get(dead) else {
-                let left_the_page =
-                    last_gone.is_some() && page.tuple(members[dead - 1]).is_some_and(|last| !last.has(flag::DELETED));
-                plan.lost_a_row |= !left_the_page;
-                if without_indexes {
-                    plan.unused.push(root)
-                } else {
-                    plan.dead.push(root)
-                }
-                continue;
-            };
-            plan.redirected.push((root, survivor));
         }
-        // Heap-only versions that no chain leads to: made by updates that aborted.
-        for slot in (1..=slots).take_while(|_| astray != 0) {
-            if in_chain[usize::from(slot) / 64] & (1 << (slot % 64)) == 0
-                && let Item::Normal(tuple) = page.item(slot)
-                && tuple.has(flag::HEAP_ONLY)
-            {
-                match self.fate(tuple, Tid::new(block, slot), floor, durable) {
-                    Fate::NeverWas => {
-                        plan.unused.push(slot);
-                        plan.removed += 1;
-                    }
-                    _ => plan.note(tuple, self),
-                }
-            }
+        if met.heap_only != chained.heap_only {
+            survey.take_out_astray(&chained, &mut plan);
         }
         plan
     }
@@ -290,6 +174,211 @@ impl Heap {
             TransactionStatus::Aborted if !has_locks() => Fate::NeverWas,
             TransactionStatus::Committed(csn) if csn <= floor.min(durable) => Fate::Settled,
             _ => Fate::Needed,
+        }
+    }
+}
+
+/// The look at a page's versions, row by row.
+struct Survey<'s> {
+    heap: &'s Heap,
+    page: Page<'s>,
+    block: u32,
+    floor: Lsn,
+    durable: Lsn,
+    /// Nothing points to line pointers from outside.
+    without_indexes: bool,
+}
+
+/// Facts that the items of the page have told.
+struct Met {
+    /// Rows that lie together were often made together.
+    settled_maker: Option<Xid>,
+    /// Heap-only versions.
+    heap_only: u32,
+}
+
+/// The versions that chains led to.
+struct Chained {
+    /// A bit for each line pointer.
+    bits: [u64; SLOTS_MAX / 64 + 1],
+    /// How many of them are heap-only.
+    heap_only: u32,
+}
+
+/// The beginning of a chain whose versions have to be looked at.
+#[derive(Clone, Copy)]
+struct Beginning {
+    /// The first version's line pointer.
+    first: u16,
+    /// The root is a redirect to it.
+    redirected: bool,
+}
+
+/// How many versions at the beginning of a chain go.
+#[derive(Clone, Copy)]
+struct ChainEnd {
+    dead: usize,
+    /// The csn of the last one's removal; none if its maker aborted.
+    last_gone: Option<Lsn>,
+}
+
+impl Chained {
+    #[inline]
+    fn mark(&mut self, slot: u16) {
+        self.bits[usize::from(slot) / 64] |= 1 << (slot % 64);
+    }
+
+    fn has(&self, slot: u16) -> bool {
+        self.bits[usize::from(slot) / 64] & (1 << (slot % 64)) != 0
+    }
+}
+
+impl Survey<'_> {
+    /// Judges an item as the root of a row. Rows that stay as they are, for all that their root tells, have no beginning.
+    #[inline]
+    fn beginning(&self, root: u16, met: &mut Met, chained: &mut Chained, plan: &mut Plan) -> Option<Beginning> {
+        let page = self.page;
+        match page.quiet(root) {
+            Quiet::Root => return None,
+            Quiet::HeapOnly => {
+                met.heap_only += 1;
+                return None;
+            }
+            Quiet::Unknown => {}
+        }
+        match page.item(root) {
+            Item::Normal(tuple) if tuple.has(flag::HEAP_ONLY) => {
+                met.heap_only += 1;
+                None
+            }
+            Item::Normal(tuple) => {
+                if !tuple.xmax().is_valid() {
+                    // Most rows of most pages: nobody has removed it, so that all depends on its maker.
+                    if tuple.has(flag::XMIN_FROZEN) {
+                        plan.quiet.push(root);
+                        return None;
+                    }
+                    if met.settled_maker == Some(tuple.xmin()) {
+                        plan.settled.push(root);
+                        return None;
+                    }
+                    if let TransactionStatus::Committed(csn) = self.heap.services.status.status(tuple.xmin()) {
+                        if csn <= self.floor.min(self.durable) {
+                            met.settled_maker = Some(tuple.xmin());
+                            plan.settled.push(root);
+                        }
+                        return None;
+                    }
+                }
+                Some(Beginning { first: root, redirected: false })
+            }
+            Item::Redirect(to) => {
+                if page.quiet(to) == Quiet::HeapOnly {
+                    // The row's only version: it stays.
+                    chained.mark(to);
+                    chained.heap_only += 1;
+                    return None;
+                }
+                Some(Beginning { first: to, redirected: true })
+            }
+            Item::Dead if self.without_indexes => {
+                plan.unused.push(root);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Gathers the versions of a chain, up to the first one that stays.
+    #[inline]
+    fn walk(
+        &self,
+        beginning: Beginning,
+        members: &mut SmallVec<[u16; 64]>,
+        chained: &mut Chained,
+        plan: &mut Plan,
+    ) -> ChainEnd {
+        let page = self.page;
+        members.clear();
+        let mut end = ChainEnd { dead: 0, last_gone: None };
+        let mut slot = beginning.first;
+        let mut made_by = None;
+        while let Some(tuple) = page.tuple(slot) {
+            let heap_only = tuple.has(flag::HEAP_ONLY);
+            if made_by.is_some_and(|xid| xid != tuple.xmin())
+                || heap_only != (beginning.redirected || !members.is_empty())
+                || members.len() > usize::from(page.slots())
+            {
+                break;
+            }
+            members.push(slot);
+            chained.mark(slot);
+            chained.heap_only += u32::from(heap_only);
+            match self.heap.fate(tuple, Tid::new(self.block, slot), self.floor, self.durable) {
+                fate @ (Fate::Needed | Fate::Settled) => {
+                    if matches!(fate, Fate::Settled) {
+                        plan.settled.push(slot);
+                    } else if tuple.has(flag::XMIN_FROZEN) && !tuple.xmax().is_valid() {
+                        plan.quiet.push(slot);
+                    }
+                    plan.note(tuple, self.heap);
+                    break;
+                }
+                Fate::NeverWas => end = ChainEnd { dead: members.len(), last_gone: None },
+                Fate::Gone(csn) => end = ChainEnd { dead: members.len(), last_gone: Some(csn) },
+            }
+            if !tuple.has(flag::HOT_UPDATED) {
+                break;
+            }
+            made_by = Some(tuple.xmax());
+            slot = tuple.ctid().slot;
+        }
+        // A row's last version stays until its removal is durable.
+        if end.dead == members.len() && end.dead > 0 && end.last_gone.is_some_and(|csn| csn > self.durable) {
+            end.dead -= 1;
+            if let Some(tuple) = page.tuple(members[end.dead]) {
+                plan.note(tuple, self.heap);
+            }
+        }
+        end
+    }
+
+    /// Takes out versions at the beginning of a row's chain. `members` are its versions, up to the first one that stays.
+    #[inline]
+    fn take_out(&self, root: u16, members: &[u16], end: ChainEnd, plan: &mut Plan) {
+        let ChainEnd { dead, last_gone } = end;
+        plan.removed += dead;
+        for &gone in &members[..dead] {
+            if gone != root {
+                plan.unused.push(gone);
+            }
+        }
+        if let Some(&survivor) = members.get(dead) {
+            plan.redirected.push((root, survivor));
+            return;
+        }
+        let last = self.page.tuple(members[dead - 1]);
+        let left_the_page = last_gone.is_some() && last.is_some_and(|last| !last.has(flag::DELETED));
+        plan.lost_a_row |= !left_the_page;
+        if self.without_indexes { plan.unused.push(root) } else { plan.dead.push(root) }
+    }
+
+    /// Takes out heap-only versions that no chain leads to: made by updates that aborted.
+    #[cold]
+    fn take_out_astray(&self, chained: &Chained, plan: &mut Plan) {
+        for slot in 1..=self.page.slots() {
+            if !chained.has(slot)
+                && let Item::Normal(tuple) = self.page.item(slot)
+                && tuple.has(flag::HEAP_ONLY)
+            {
+                match self.heap.fate(tuple, Tid::new(self.block, slot), self.floor, self.durable) {
+                    Fate::NeverWas => {
+                        plan.unused.push(slot);
+                        plan.removed += 1;
+                    }
+                    _ => plan.note(tuple, self.heap),
+                }
+            }
         }
     }
 }
