@@ -83,37 +83,15 @@ pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value],
             };
             Ok(Value::Bool((truth == *value) != *negated))
         }
-        ExprKind::IsDistinct { equal, negated } => {
-            let arguments = evaluate_arguments(&equal.arguments, row, run)?;
-            let distinct = match (arguments[0].is_null(), arguments[1].is_null()) {
-                (true, true) => false,
-                (false, false) => !call_function(equal, &arguments, run)?.is_true(),
-                _ => true,
-            };
-            Ok(Value::Bool(distinct != *negated))
-        }
+        ExprKind::IsDistinct { equal, negated } => Ok(Value::Bool(is_distinct(equal, row, run)? != *negated)),
         ExprKind::Case { operand, whens, otherwise } => {
             evaluate_case(operand.as_deref(), whens, otherwise.as_deref(), row, run)
         }
         ExprKind::CaseOperand => {
             run.case_operands().last().cloned().ok_or_else(|| Error::internal("a CASE operand outside of a CASE"))
         }
-        ExprKind::Coalesce(operands) => {
-            for operand in operands {
-                let value = evaluate(operand, row, run)?;
-                if !value.is_null() {
-                    return Ok(value);
-                }
-            }
-            Ok(Value::Null)
-        }
-        ExprKind::NullIf(equal) => {
-            let mut arguments = evaluate_arguments(&equal.arguments, row, run)?;
-            if !arguments[0].is_null() && !arguments[1].is_null() && call_function(equal, &arguments, run)?.is_true() {
-                return Ok(Value::Null);
-            }
-            Ok(arguments.swap_remove(0))
-        }
+        ExprKind::Coalesce(operands) => evaluate_coalesce(operands, row, run),
+        ExprKind::NullIf(equal) => evaluate_null_if(equal, row, run),
         ExprKind::Greatest(operands) => evaluate_extreme(operands, Ordering::Greater, expr.sql_type, row, run),
         ExprKind::Least(operands) => evaluate_extreme(operands, Ordering::Less, expr.sql_type, row, run),
         ExprKind::Array { elements, nested } => {
@@ -121,22 +99,10 @@ pub fn evaluate<'a, 'p: 'a, E: Evaluator<'a, 'p>>(expr: &'p Expr, row: &[Value],
         }
         ExprKind::Subscript { input, subscripts, slice } => {
             let array = evaluate(input, row, run)?;
-            let mut bounds: SmallVec<[(Option<i32>, Option<i32>); 2]> = SmallVec::new();
-            for (lower, upper) in subscripts {
-                let mut bound = |bound: &'p Option<Expr>| -> Result<Option<Option<i32>>> {
-                    let Some(bound) = bound else { return Ok(Some(None)) };
-                    Ok(match evaluate(bound, row, run)? {
-                        Value::Null => None,
-                        value => Some(value.as_i64().and_then(|value| i32::try_from(value).ok())),
-                    })
-                };
-                let (Some(lower), Some(upper)) = (bound(lower)?, bound(upper)?) else { return Ok(Value::Null) };
-                bounds.push((lower, upper));
+            match (array, evaluate_bounds(subscripts, row, run)?) {
+                (Value::Array(array), Some(bounds)) => subscript(&array, &bounds, *slice),
+                _ => Ok(Value::Null),
             }
-            Ok(match array {
-                Value::Array(array) => subscript(&array, &bounds, *slice)?,
-                _ => Value::Null,
-            })
         }
         ExprKind::Quantified(quantified) => evaluate_quantified(quantified, row, run),
         ExprKind::Subquery(query) => subquery::evaluate(query, expr.sql_type, row, run.run()?),
@@ -303,6 +269,60 @@ fn evaluate_extreme<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
         }
     }
     Ok(best)
+}
+
+fn is_distinct<'a, 'p: 'a, E: Evaluator<'a, 'p>>(equal: &'p Call, row: &[Value], run: &mut E) -> Result<bool> {
+    let arguments = evaluate_arguments(&equal.arguments, row, run)?;
+    Ok(match (arguments[0].is_null(), arguments[1].is_null()) {
+        (true, true) => false,
+        (false, false) => !call_function(equal, &arguments, run)?.is_true(),
+        _ => true,
+    })
+}
+
+fn evaluate_coalesce<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    operands: &'p [Expr],
+    row: &[Value],
+    run: &mut E,
+) -> Result<Value> {
+    for operand in operands {
+        let value = evaluate(operand, row, run)?;
+        if !value.is_null() {
+            return Ok(value);
+        }
+    }
+    Ok(Value::Null)
+}
+
+fn evaluate_null_if<'a, 'p: 'a, E: Evaluator<'a, 'p>>(equal: &'p Call, row: &[Value], run: &mut E) -> Result<Value> {
+    let mut arguments = evaluate_arguments(&equal.arguments, row, run)?;
+    if !arguments[0].is_null() && !arguments[1].is_null() && call_function(equal, &arguments, run)?.is_true() {
+        return Ok(Value::Null);
+    }
+    Ok(arguments.swap_remove(0))
+}
+
+/// Lower bounds and upper ones; `None` if one is NULL.
+type Bounds = SmallVec<[(Option<i32>, Option<i32>); 2]>;
+
+fn evaluate_bounds<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
+    subscripts: &'p [(Option<Expr>, Option<Expr>)],
+    row: &[Value],
+    run: &mut E,
+) -> Result<Option<Bounds>> {
+    let mut bounds = Bounds::new();
+    for (lower, upper) in subscripts {
+        let mut bound = |bound: &'p Option<Expr>| -> Result<Option<Option<i32>>> {
+            let Some(bound) = bound else { return Ok(Some(None)) };
+            Ok(match evaluate(bound, row, run)? {
+                Value::Null => None,
+                value => Some(value.as_i64().and_then(|value| i32::try_from(value).ok())),
+            })
+        };
+        let (Some(lower), Some(upper)) = (bound(lower)?, bound(upper)?) else { return Ok(None) };
+        bounds.push((lower, upper));
+    }
+    Ok(Some(bounds))
 }
 
 fn evaluate_array<'a, 'p: 'a, E: Evaluator<'a, 'p>>(
