@@ -155,6 +155,34 @@ impl<'p> MergeJoinRows<'p> {
         Ok(if has_keys { Step::Align } else { Step::Alone })
     }
 
+    /// The step of a left row beside an open group.
+    #[inline]
+    fn beside_group(&mut self) -> Step {
+        match self.compare(&self.left_keys, &self.group.keys) {
+            Ordering::Less => Step::Alone,
+            Ordering::Equal => {
+                self.group.at = 0;
+                Step::Match
+            }
+            Ordering::Greater => self.drain(false),
+        }
+    }
+
+    /// The next row of the group that has had no partner.
+    fn next_unmatched(&mut self) -> Result<bool> {
+        while self.group.at < self.group.matched.len() {
+            let place = self.group.at;
+            self.group.at += 1;
+            if !self.group.matched[place] {
+                self.row.clear();
+                self.row.resize(self.node.left.width as usize, Value::Null);
+                self.row.extend_from_slice(self.group.reader.read(&self.group.rows, place)?);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn drain(&mut self, is_last: bool) -> Step {
         self.group.is_open = false;
         self.group.at = 0;
@@ -187,14 +215,7 @@ impl<'p> Operator<'p> for MergeJoinRows<'p> {
                 Step::Left => self.step = self.next_left(run)?,
                 Step::Align => {
                     if self.group.is_open {
-                        self.step = match self.compare(&self.left_keys, &self.group.keys) {
-                            Ordering::Less => Step::Alone,
-                            Ordering::Equal => {
-                                self.group.at = 0;
-                                Step::Match
-                            }
-                            Ordering::Greater => self.drain(false),
-                        };
+                        self.step = self.beside_group();
                         continue;
                     }
                     if !self.look_ahead(run)? {
@@ -260,18 +281,10 @@ impl<'p> Operator<'p> for MergeJoinRows<'p> {
                     }
                 }
                 Step::Drain { is_last } => {
-                    let place = self.group.at;
-                    if place >= self.group.matched.len() {
-                        self.step = if is_last { Step::Rest } else { Step::Align };
-                        continue;
-                    }
-                    self.group.at += 1;
-                    if !self.group.matched[place] {
-                        self.row.clear();
-                        self.row.resize(self.node.left.width as usize, Value::Null);
-                        self.row.extend_from_slice(self.group.reader.read(&self.group.rows, place)?);
+                    if self.next_unmatched()? {
                         return Ok(true);
                     }
+                    self.step = if is_last { Step::Rest } else { Step::Align };
                 }
                 Step::Rest => {
                     if !self.is_full() || !self.look_ahead(run)? {
