@@ -35,7 +35,7 @@ mod write_back;
 pub use doublewrite::{DoubleWrite, DoubleWriteOptions};
 pub use guard::{PageRead, PageWrite, Pinned};
 pub use log::{DurableLog, LateLog};
-pub use meter::{PageMeter, PageReader, PageUse, count as count_use};
+pub use meter::{PageMeter, PageReader, count as count_use};
 pub use page::{HEADER_BYTES, PAGE_BYTES, PageId, page_flags, page_kind, page_lsn, set_page_flags, set_page_kind};
 pub use paged_store::{PagedStore, PagedStoreOptions, PagedStoreStatistics, STORE_PAGE_BYTES};
 pub use pool::{BufferPool, BufferPoolOptions};

@@ -24,7 +24,7 @@ pub const SERIALIZATION_FAILURES: [&str; ssi::Reason::KINDS] = ssi::Reason::NAME
 pub use activity::TableActivity;
 pub use base::lock_mode::{LockMode, RowLockMode, WaitPolicy};
 pub use btree::{Direction, KeyRange};
-pub use buffer::{PageId, PageMeter, PageReader, PageUse, PagedStoreStatistics, count_use};
+pub use buffer::{PageId, PageMeter, PageReader, PagedStoreStatistics, count_use};
 pub use clog::{ClogUpdate, Snapshot, TransactionStatus};
 pub use control::{CONTROL_FILE, ControlData, FORMAT_VERSION, read_control};
 pub use database::{CheckpointStatistics, Database, OpenOptions, Statistics, too_few_descriptors};

@@ -4,11 +4,11 @@
 //! files, divided by their hashes, and are grouped a part at a time after those that are there.
 
 use base::Result;
-use plan::AggregateCall;
+use plan::{AggregateCall, Effort};
 use types::Value;
 
 use crate::accumulator::Accumulator;
-use crate::measure::{Effort, kilobytes};
+use crate::measure::kilobytes;
 use crate::operand::operand;
 use crate::row_set::{RowEquality, RowMap};
 use crate::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};

@@ -1,10 +1,10 @@
 //! Plans that nest deeper than a coroutine's stack bears run on a further stack.
 
 use base::Result;
+use plan::Effort;
 use syntax::parser::no_stack;
 use types::Value;
 
-use crate::measure::Effort;
 use crate::{BoxOperator, Operator, Run};
 
 /// The rows of a deep plan.

@@ -3,11 +3,11 @@
 //! other.
 
 use base::Result;
-use plan::{Call, Expr, ExprKind, JoinKind};
+use plan::{Call, Effort, Expr, ExprKind, JoinKind};
 use types::Value;
 
 use crate::evaluate::{evaluate, is_true};
-use crate::measure::{Effort, kilobytes};
+use crate::measure::kilobytes;
 use crate::operand::{comparison, operand};
 use crate::row_set::{RowEquality, Rows};
 use crate::spill::{DEPTH_MAX, KeySlots, PARTITIONS, Partitions, SpillReader, hash_memory_bytes, next_row};

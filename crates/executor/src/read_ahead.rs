@@ -14,8 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use base::settings::Id;
-use base::{Error, Result};
-use engine::{PageMeter, PageTuples, PageUse, SharedScan, TableScan};
+use base::{Error, PageUse, Result};
+use engine::{PageMeter, PageTuples, SharedScan, TableScan};
 use plan::{CatalogView, Expr, ExprKind, FunctionTarget};
 use sync::atomic::{AtomicBool, Ordering};
 use sync::{Condvar, Mutex, Waiter, Waker, Woken};

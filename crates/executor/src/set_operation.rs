@@ -1,11 +1,11 @@
 //! UNION, INTERSECT, EXCEPT and DISTINCT.
 
 use base::Result;
-use plan::{Expr, SetOperator};
+use plan::{Effort, Expr, SetOperator};
 use types::{SqlType, Value, oids};
 
 use crate::evaluate::evaluate;
-use crate::measure::{Effort, kilobytes};
+use crate::measure::kilobytes;
 use crate::row_set::{Row, RowEquality, RowMap};
 use crate::spill::{DEPTH_MAX, Partitions, SpillReader, hash_memory_bytes, next_row};
 use crate::{BoxOperator, Operator, Run};

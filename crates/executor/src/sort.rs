@@ -8,11 +8,11 @@
 use std::cmp::Ordering;
 
 use base::Result;
-use plan::{ExprKind, SortKey};
+use plan::{Effort, ExprKind, SortKey};
 use types::{Comparator, Value};
 
 use crate::evaluate::{comparator_of, evaluate};
-use crate::measure::{Effort, kilobytes};
+use crate::measure::kilobytes;
 use crate::row_set::{Row, Rows};
 use crate::sort_key::{Packer, Prefix};
 use crate::spill::{KeySlots, SpillReader, SpillWriter, sort_memory_bytes};

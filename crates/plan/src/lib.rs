@@ -42,6 +42,7 @@ mod catalog_view;
 mod costs;
 mod expr;
 mod meaning;
+mod measured;
 mod merge;
 pub mod privileges;
 mod scan;
@@ -69,6 +70,7 @@ pub use expr::{
     WindowFrame, WindowFrameBound, WindowFrameMode, WindowTarget,
 };
 pub use meaning::{EarlierField, Meaning};
+pub use measured::{Effort, Measured};
 pub use merge::{Merge, MergeAction, MergeWhen};
 pub use scan::{FunctionScan, IndexPoint, IndexRange, IndexScan, KeyPart, ScanColumn, SeqScan, VirtualScan};
 pub use system_table::{NoSystemCatalog, SystemCatalog, VirtualColumn, VirtualTable};

@@ -2,7 +2,7 @@
 
 use base::{Error, Result, Tid, sqlstate};
 use bumpalo::Bump;
-use plan::{Event, MergeAction, MergeWhen};
+use plan::{Effort, Event, MergeAction, MergeWhen};
 use schema::row::{ColumnSet, RowBytes};
 use types::Value;
 
@@ -11,7 +11,6 @@ use super::insert::insert_row;
 use super::update::RowUpdate;
 use super::{Attempt, Obstacle, OpenTarget, assigned_columns, ctid};
 use crate::evaluate::{evaluate, is_true};
-use crate::measure::Effort;
 use crate::recheck::{Recheck, Rechecked};
 use crate::{BoxOperator, Firing, Operator, Run};
 

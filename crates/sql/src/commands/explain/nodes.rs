@@ -10,7 +10,7 @@ mod slots;
 use std::cell::RefCell;
 
 use plan::{
-    CatalogView, Event, Expr, ExprKind, FunctionTarget, JoinKind, Node, Plan, ScanColumn, SetCall, SetItem,
+    CatalogView, Event, Expr, ExprKind, FunctionTarget, JoinKind, Measured, Node, Plan, ScanColumn, SetCall, SetItem,
     SetOperator, SortKey, Statement, SubqueryBody, SubqueryKind,
 };
 use rustc_hash::FxHashMap;
@@ -22,7 +22,7 @@ use types::{SqlType, Value, oids};
 use crate::state::SessionState;
 use crate::state::auto_explain::ExplainOptions;
 use base::settings::words::PlanFormat;
-use executor::{Measured, Measurements};
+use executor::Measurements;
 use planner::deparse::{Deparser, Qualify, sort_suffix};
 
 /// A node as it is shown.

@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 
 use super::nodes::{Property, Shown};
 use crate::state::auto_explain::ExplainOptions;
+use base::PageUse;
 use base::settings::words::PlanFormat;
-use engine::PageUse;
-use executor::Effort;
+use plan::Effort;
 
 /// How long planning and running took, if that is to be told.
 pub(super) struct Summary {
