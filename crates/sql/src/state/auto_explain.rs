@@ -1,37 +1,13 @@
-//! Options of EXPLAIN, and the settings of `auto_explain`.
+//! The settings of `auto_explain`.
 
 use std::time::{Duration, Instant};
 
 use base::report::Level;
-use base::settings::words::{PlanFormat, PlanLevel};
+use base::settings::words::PlanLevel;
 use base::settings::{Id, SessionSettings, Value as Setting};
 use engine::PageMeter;
 use executor::Measurements;
-
-/// The options of EXPLAIN.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ExplainOptions {
-    pub(crate) analyze: bool,
-    pub(crate) verbose: bool,
-    pub(crate) costs: bool,
-    pub(crate) timing: bool,
-    pub(crate) summary: bool,
-    pub(crate) buffers: bool,
-    pub(crate) format: PlanFormat,
-}
-
-impl ExplainOptions {
-    /// The defaults of options that are not given.
-    pub(crate) const UNASKED: ExplainOptions = ExplainOptions {
-        analyze: false,
-        verbose: false,
-        costs: true,
-        timing: true,
-        summary: false,
-        buffers: false,
-        format: PlanFormat::Text,
-    };
-}
+use planner::explain::ExplainOptions;
 
 /// The settings `auto_explain.*`.
 #[derive(Debug, Clone, Copy)]

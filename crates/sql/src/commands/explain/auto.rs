@@ -2,15 +2,13 @@
 
 use base::Result;
 use base::report::Level;
-use plan::DEPTH_IN_COROUTINES_MAX;
-use syntax::parser::no_stack;
 use types::Value;
 
-use super::nodes::Explainer;
-use super::render::{Summary, document, text};
+use super::with_shown;
 use crate::state::auto_explain::Watched;
-use crate::state::{Planned, SessionState, query_plan};
+use crate::state::{Planned, SessionState};
 use base::settings::words::PlanFormat;
+use planner::explain::{Summary, document, text};
 
 impl Watched {
     /// The message about a statement that has ended, and its level; nothing if it was quick.
@@ -29,19 +27,12 @@ impl Watched {
             return Ok(None);
         }
         let options = self.settings.options;
-        let (view, plan) = (state.catalog(), query_plan(planned)?);
-        let measured = self.measurements.as_ref();
-        let mut explainer = Explainer::new(state, &view, &planned.statement, options, values, measured);
-        let mut shown = || {
-            let node = explainer.explain(plan);
-            let summary = Summary { planning: None, execution: None };
-            match options.format {
-                PlanFormat::Text => format!("Query Text: {query}\n{}", text(&node, options, &summary).join("\n")),
-                format => with_query(&document(&node, options, &summary, format), format, query),
-            }
-        };
-        let is_deep = plan.depth > DEPTH_IN_COROUTINES_MAX;
-        let shown = if is_deep { sync::on_further_stack(shown).map_err(|_| no_stack())? } else { shown() };
+        let summary = Summary { planning: None, execution: None };
+        let shown =
+            with_shown(state, planned, options, values, self.measurements.as_ref(), |node| match options.format {
+                PlanFormat::Text => format!("Query Text: {query}\n{}", text(node, options, &summary).join("\n")),
+                format => with_query(&document(node, options, &summary, format), format, query),
+            })?;
         let micros = took.as_micros();
         let message = format!("duration: {}.{:03} ms  plan:\n{shown}", micros / 1000, micros % 1000);
         Ok(Some((self.settings.level, message)))

@@ -1,23 +1,18 @@
 //! EXPLAIN.
 
 mod auto;
-mod nodes;
-mod render;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use base::{Error, Result, sqlstate};
 use engine::PageMeter;
-use nodes::Explainer;
-use plan::{DEPTH_IN_COROUTINES_MAX, StatementKind};
-use render::{Summary, document, text};
+use plan::{DEPTH_IN_COROUTINES_MAX, Measured, Plan, StatementKind};
 use syntax::parser::{character_position, no_stack};
 use syntax::tree::{Explain, Statement};
 use types::{SqlType, Value};
 
 use super::prepared;
-use crate::state::auto_explain::ExplainOptions;
 use crate::state::planning::Environment;
 use crate::state::{Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_changes};
 use base::settings::Id;
@@ -25,6 +20,7 @@ use base::settings::words::{PlanCacheMode, PlanFormat};
 use executor::client::Client;
 use executor::{Locals, Measurements, Run, build_to_run, run_pending_checks};
 use planner::binder::{Parameters, VariableNames};
+use planner::explain::{ExplainContext, ExplainOptions, Shown, Summary, document, explain, text};
 
 /// EXPLAIN.
 pub fn run(
@@ -83,23 +79,43 @@ pub fn run(
     } else {
         None
     };
-    let plan = query_plan(&planned)?;
-    let view = state.catalog();
     // A plan that was chosen for all values shows none.
     let is_generic = matches!(explain.statement, Statement::Execute(_))
         && (planned.statement.depends_on_values
             || state.setting(Id::PlanCacheMode).word::<PlanCacheMode>() == PlanCacheMode::ForceGeneric);
     let shown: &[Value] = if is_generic { &[] } else { &values };
-    let mut explainer = Explainer::new(state, &view, &planned.statement, options, shown, measured.as_ref());
-    let mut lines = || {
-        let node = explainer.explain(plan);
-        match options.format {
-            PlanFormat::Text => text(&node, options, &summary),
-            structured => vec![document(&node, options, &summary, structured)],
-        }
+    let lines = with_shown(state, &planned, options, shown, measured.as_ref(), |node| match options.format {
+        PlanFormat::Text => text(node, options, &summary),
+        structured => vec![document(node, options, &summary, structured)],
+    })?;
+    Ok(output(lines))
+}
+
+/// Passes what is shown of a plan to `write`, on a further stack if the plan is deep.
+///
+/// # Errors
+/// 54001 if there is no stack for a deep plan.
+fn with_shown<R>(
+    state: &SessionState,
+    planned: &Planned,
+    options: ExplainOptions,
+    values: &[Value],
+    measurements: Option<&Measurements>,
+    write: impl FnOnce(&Shown) -> R,
+) -> Result<R> {
+    let (plan, view, format) = (query_plan(planned)?, state.catalog(), state.format());
+    let of_node = |plan: &Plan| measurements.and_then(|measurements| measurements.of(plan)).unwrap_or_default();
+    let context = ExplainContext {
+        view: &view,
+        statement: &planned.statement,
+        format: &format,
+        options,
+        values,
+        measured: measurements.map(|_| &of_node as &dyn Fn(&Plan) -> Measured),
     };
+    let shown = || write(&explain(plan, context));
     let is_deep = plan.depth > DEPTH_IN_COROUTINES_MAX;
-    Ok(output(if is_deep { sync::on_further_stack(lines).map_err(|_| no_stack())? } else { lines() }))
+    if is_deep { sync::on_further_stack(shown).map_err(|_| no_stack()) } else { Ok(shown()) }
 }
 
 /// The plan of a statement within EXPLAIN, made for the values that EXPLAIN was given.

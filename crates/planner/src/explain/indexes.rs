@@ -5,7 +5,8 @@ use schema::catalog::{IndexDef, TableDef};
 use types::reg_types::quote_identifier;
 use types::{SqlType, oids};
 
-use super::{Explainer, Property, Shown, Slot, name, push_conditions, relation};
+use super::slots::Slot;
+use super::{Explainer, Property, Shown, name, relation};
 
 impl Explainer<'_> {
     pub(super) fn index_scan(&mut self, scan: &IndexScan, shown: &mut Shown) -> Vec<Slot> {
@@ -88,7 +89,7 @@ impl Explainer<'_> {
         let Some(place) = key.column else { return key.expression.clone().unwrap_or_default() };
         let column = &table.columns[place];
         let slot = self.slot(alias, &column.name, SqlType::with_typmod(column.type_oid, column.typmod));
-        let written = slot.written(self.options.verbose);
+        let written = slot.written(self.context.options.verbose);
         // A string of limited length is compared as text.
         match compared_as {
             Some(sql_type) if sql_type.oid == oids::TEXT && column.type_oid == oids::VARCHAR => {
@@ -117,4 +118,13 @@ impl Explainer<'_> {
         self.filter(shown, scan.filter.as_ref(), &slots);
         slots
     }
+}
+
+fn push_conditions(shown: &mut Shown, conditions: Vec<String>) {
+    let text = match conditions.as_slice() {
+        [] => return,
+        [only] => only.clone(),
+        _ => format!("({})", conditions.join(" AND ")),
+    };
+    shown.properties.push(("Index Cond", Property::Text(text)));
 }

@@ -3,17 +3,18 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde_json::Value as Json;
-
-use super::nodes::{Property, Shown};
-use crate::state::auto_explain::ExplainOptions;
 use base::PageUse;
 use base::settings::words::PlanFormat;
 use plan::Effort;
+use serde_json::Value as Json;
+
+use super::{ExplainOptions, Property, Shown};
 
 /// How long planning and running took, if that is to be told.
-pub(super) struct Summary {
+pub struct Summary {
+    /// Of planning.
     pub planning: Option<Duration>,
+    /// Of the run.
     pub execution: Option<Duration>,
 }
 
@@ -22,7 +23,7 @@ fn milliseconds(duration: Duration) -> f64 {
 }
 
 /// The text form, line by line.
-pub(super) fn text(node: &Shown, options: ExplainOptions, summary: &Summary) -> Vec<String> {
+pub fn text(node: &Shown, options: ExplainOptions, summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     text_node(node, 0, options, &mut lines);
     if let Some(planning) = summary.planning {
@@ -141,7 +142,7 @@ fn in_order(node: &Shown) -> impl Iterator<Item = &Shown> {
 }
 
 /// A structured form, in PostgreSQL's layout.
-pub(super) fn document(node: &Shown, options: ExplainOptions, summary: &Summary, format: PlanFormat) -> String {
+pub fn document(node: &Shown, options: ExplainOptions, summary: &Summary, format: PlanFormat) -> String {
     let mut fields = vec![("Plan".to_owned(), Field::Object(node_fields(node, options)))];
     if options.buffers {
         // The catalog lies in memory: planning uses no pages.

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use plan::{Quantifier, Subquery, SubqueryKind};
 use rustc_hash::FxHashMap;
-use types::SqlType;
+use types::{SqlType, oids};
 
-use planner::deparse::{Deparser, Names};
+use crate::deparse::{Deparser, Names};
 
 /// A slot of a node's rows.
 #[derive(Debug, Clone)]
@@ -72,5 +72,24 @@ impl Names for SlotNames<'_> {
             return format!("(hashed {})", name.trim_start_matches('$'));
         }
         format!("({name})")
+    }
+}
+
+/// How many bytes a value of a type takes, on average, as PostgreSQL reckons without statistics.
+pub(super) fn average_width(sql_type: SqlType) -> u64 {
+    let length = types::builtin_type(sql_type.oid).map_or(-1, |definition| definition.length);
+    if length > 0 {
+        return length.unsigned_abs().into();
+    }
+    let most = match sql_type.oid {
+        oids::VARCHAR | oids::BPCHAR if sql_type.typmod >= 4 => i64::from(sql_type.typmod - 4) * 4 + 4,
+        oids::BIT | oids::VARBIT if sql_type.typmod > 0 => i64::from(sql_type.typmod + 7) / 8 + 8,
+        _ => return 32,
+    };
+    match most.unsigned_abs() {
+        most @ 0..=32 => most,
+        most @ 33..=999 if sql_type.oid == oids::BPCHAR => most,
+        most @ 33..=999 => 32 + (most - 32) / 2,
+        _ => 32 + (1000 - 32) / 2,
     }
 }
