@@ -1,19 +1,24 @@
 //! Golden tests: statements and the plans, columns, parameter types and errors they give.
+//!
+//! Plans are shown as EXPLAIN (VERBOSE, COSTS OFF) shows them. `details` has what EXPLAIN leaves out.
+//! `UPDATE_EXPECT=1 cargo test -p cohort-planner` writes the goldens anew.
 
 mod changes;
+mod details;
 mod errors;
 mod normalized;
 mod plans;
 mod queries;
 mod recorded;
-mod show;
 
 use std::sync::Arc;
 
 use base::settings::{ServerSettings, Source};
 use base::{Error, Oid, Result};
 use engine::{Database, OpenOptions, TransactionOptions};
-use plan::{Meaning, NoSystemCatalog, Statement};
+use expect_test::Expect;
+use plan::privileges::ActingRole;
+use plan::{CatalogCallbacks, CatalogView, Meaning, NoSystemCatalog, Plan, Statement, StatementKind};
 use schema::catalog::{
     BOOTSTRAP_ROLE, Catalog, ColumnDef, ConstraintDef, ConstraintKind, IndexDef, IndexKey, PG_CATALOG_SCHEMA,
     PUBLIC_SCHEMA, RelationKind, TableDef,
@@ -26,6 +31,7 @@ use types::{CatalogLookup, EvalContext, FormatSettings, PlainContext, SqlType, o
 use vfs::{SimulatedVfs, Vfs};
 
 use crate::binder::{BindContext, Parameters, PlannerSettings};
+use crate::explain::{ExplainContext, ExplainOptions, Summary, explain, text};
 
 /// A catalog with pgbench's tables at scale 10 and some others.
 pub(super) struct World {
@@ -293,11 +299,39 @@ impl World {
         self.try_plan(text, &[]).unwrap_or_else(|error| panic!("{text}\n{error}"))
     }
 
+    /// The names of objects, as a session sees them.
+    pub(super) fn view(&self) -> CatalogView {
+        let callbacks = CatalogCallbacks { system: || &NoSystemCatalog, check_domain: |_, _, _| Ok(()) };
+        let role = ActingRole { oid: BOOTSTRAP_ROLE, name: "postgres".to_owned(), is_superuser: true, exists: true };
+        CatalogView::new(callbacks, Arc::clone(&self.catalog), "public".into(), "public".into(), &role, None)
+    }
+
+    /// The plan of a statement, as EXPLAIN shows it.
+    pub(super) fn shown(&self, statement: &Statement) -> String {
+        let options = ExplainOptions { verbose: true, costs: false, ..ExplainOptions::UNASKED };
+        let context = ExplainContext {
+            view: &self.view(),
+            statement,
+            format: &FormatSettings::default(),
+            options,
+            values: &[],
+            measured: None,
+        };
+        let lines =
+            text(&explain(query_plan(statement), context), options, &Summary { planning: None, execution: None });
+        lines.join("\n") + "\n"
+    }
+
     /// Asserts the plan of a statement.
-    pub(super) fn expect(&self, text: &str, plan: &str) {
-        let found = show::statement(&self.plan(text));
-        let (found, wanted) = (found.trim_end(), trimmed(plan));
-        assert!(found == wanted, "{text}\n--- found\n{found}\n--- wanted\n{wanted}\n");
+    pub(super) fn expect(&self, text: &str, plan: Expect) {
+        plan.assert_eq(&self.shown(&self.plan(text)));
+    }
+
+    /// Asserts the plan of a statement, and what EXPLAIN leaves out of it.
+    pub(super) fn expect_details(&self, text: &str, plan: Expect, details: Expect) {
+        self.expect(text, plan);
+        let lines = details::details(&self.view(), query_plan(&self.plan(text)));
+        details.assert_eq(&(lines.join("\n") + "\n"));
     }
 
     /// Asserts the types of a statement's parameters.
@@ -306,22 +340,28 @@ impl World {
         assert_eq!(found, types, "{text}");
     }
 
-    /// Asserts an error: code, message, position (0 for none), detail and hint.
-    pub(super) fn expect_error(&self, text: &str, code: &str, message: &str, position: u32) -> Error {
-        let error = match self.try_plan(text, &[]) {
-            Ok(statement) => panic!("{text}\nplanned:\n{}", show::statement(&statement)),
+    /// Asserts an error: code, position if it has one, message, detail and hint.
+    pub(super) fn expect_error(&self, text: &str, error: Expect) {
+        let found = match self.try_plan(text, &[]) {
+            Ok(statement) => panic!("{text}\nplanned:\n{}", self.shown(&statement)),
             Err(error) => error,
         };
-        let found =
-            (error.sqlstate().as_str().to_owned(), error.message().to_owned(), error.fields().position.unwrap_or(0));
-        assert_eq!(found, (code.to_owned(), message.to_owned(), position), "{text}");
-        error
+        let fields = found.fields();
+        let position = fields.position.map_or_else(String::new, |position| format!(" at {position}"));
+        let mut shown = format!("{}{position}: {}", fields.sqlstate, fields.message);
+        for (name, line) in [("DETAIL", &fields.detail), ("HINT", &fields.hint)] {
+            if let Some(line) = line {
+                shown = format!("{shown}\n{name}: {line}");
+            }
+        }
+        error.assert_eq(&shown);
     }
 }
 
-/// Text without the indentation that its place in the source gives it.
-fn trimmed(text: &str) -> String {
-    let lines = text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>();
-    let indent = lines.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
-    lines.iter().map(|line| line[indent..].trim_end()).collect::<Vec<_>>().join("\n")
+/// The plan of a statement that is no utility statement.
+fn query_plan(statement: &Statement) -> &Plan {
+    match &statement.kind {
+        StatementKind::Query(plan) => plan,
+        StatementKind::Utility(_) => panic!("it has no plan"),
+    }
 }
