@@ -413,6 +413,8 @@ fn node_fields(node: &Shown, options: ExplainOptions) -> Vec<(String, Field)> {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+
     use super::*;
 
     fn node(title: &str, children: Vec<Shown>) -> Shown {
@@ -441,17 +443,14 @@ mod tests {
         init.name = Some("InitPlan 1 (returns $0)".to_owned());
         init.relationship = "InitPlan";
         let top = node("Sort", vec![node("Hash Join", vec![scan]), init]);
-        assert_eq!(
-            text(&top, options(), &NO_SUMMARY),
-            [
-                "Sort  (cost=0.00..1.50 rows=3 width=8)",
-                "  InitPlan 1 (returns $0)",
-                "    ->  Result  (cost=0.00..1.50 rows=3 width=8)",
-                "  ->  Hash Join  (cost=0.00..1.50 rows=3 width=8)",
-                "        ->  Seq Scan on t  (cost=0.00..1.50 rows=3 width=8)",
-                "              Filter: (a > 0)",
-            ]
-        );
+        expect![[r#"
+            Sort  (cost=0.00..1.50 rows=3 width=8)
+              InitPlan 1 (returns $0)
+                ->  Result  (cost=0.00..1.50 rows=3 width=8)
+              ->  Hash Join  (cost=0.00..1.50 rows=3 width=8)
+                    ->  Seq Scan on t  (cost=0.00..1.50 rows=3 width=8)
+                          Filter: (a > 0)"#]]
+        .assert_eq(&text(&top, options(), &NO_SUMMARY).join("\n"));
     }
 
     #[test]
@@ -461,17 +460,29 @@ mod tests {
         scan.properties.push(("Sort Key", Property::List(vec!["a".to_owned(), "b DESC".to_owned()])));
         let options = ExplainOptions { costs: false, ..options() };
         let shown = document(&node("Sort", vec![scan]), options, &NO_SUMMARY, PlanFormat::Xml);
-        let lines: Vec<&str> = shown.lines().map(str::trim).collect();
-        assert_eq!(lines[0], "<explain xmlns=\"http://www.postgresql.org/2009/explain\">");
-        for wanted in [
-            "<Filter>(b &lt; 'x&amp;y')</Filter>",
-            "<Sort-Key>",
-            "<Item>b DESC</Item>",
-            "<Parallel-Aware>false</Parallel-Aware>",
-        ] {
-            assert!(lines.contains(&wanted), "no {wanted} in {shown}");
-        }
-        assert!(shown.ends_with("  </Query>\n</explain>"), "{shown}");
+        expect![[r#"
+            <explain xmlns="http://www.postgresql.org/2009/explain">
+              <Query>
+                <Plan>
+                  <Node-Type>Sort</Node-Type>
+                  <Parallel-Aware>false</Parallel-Aware>
+                  <Async-Capable>false</Async-Capable>
+                  <Plans>
+                    <Plan>
+                      <Node-Type>Seq Scan</Node-Type>
+                      <Parallel-Aware>false</Parallel-Aware>
+                      <Async-Capable>false</Async-Capable>
+                      <Filter>(b &lt; 'x&amp;y')</Filter>
+                      <Sort-Key>
+                        <Item>a</Item>
+                        <Item>b DESC</Item>
+                      </Sort-Key>
+                    </Plan>
+                  </Plans>
+                </Plan>
+              </Query>
+            </explain>"#]]
+        .assert_eq(&shown);
     }
 
     #[test]
