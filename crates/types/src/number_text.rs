@@ -1,5 +1,8 @@
 //! Text forms of the machine's numbers.
 
+use std::fmt::LowerExp;
+use std::str::FromStr;
+
 use base::{Error, Result, sqlstate};
 
 use super::value::Value;
@@ -245,7 +248,7 @@ pub fn write_float8(value: f64, extra_float_digits: i32, out: &mut Vec<u8>) {
         return;
     }
     if extra_float_digits > 0 {
-        if value.abs() >= LEAST_ON_BOUNDARY
+        if value.abs() >= LEAST_ON_BOUNDARY_FLOAT8
             && let Some(text) = beside_boundary(value)
         {
             return write_shortest(&text, 15, out);
@@ -262,35 +265,41 @@ pub fn write_float4(value: f32, extra_float_digits: i32, out: &mut Vec<u8>) {
         return;
     }
     if extra_float_digits > 0 {
+        if value.abs() >= LEAST_ON_BOUNDARY_FLOAT4
+            && let Some(text) = beside_boundary(value)
+        {
+            return write_shortest(&text, 6, out);
+        }
         write_shortest(ryu::Buffer::new().format_finite(value), 6, out);
     } else {
         write_general(f64::from(value), (6 + extra_float_digits).max(1) as usize, out);
     }
 }
 
-/// Below this, short decimals never lie half-way between two doubles.
-const LEAST_ON_BOUNDARY: f64 = 1e22;
+/// Below these, a decimal that is shorter than the value's own digits never lies half-way between two floats: from here on, half the
+/// distance of two floats is an even number, and so can be a multiple of 10.
+const LEAST_ON_BOUNDARY_FLOAT8: f64 = (1_u64 << 54) as f64;
+const LEAST_ON_BOUNDARY_FLOAT4: f32 = (1_u32 << 25) as f32;
 
-/// The shortest text of a value whose very shortest one lies exactly half-way to the next double: it would be read as this
+/// The shortest text of a value whose very shortest one lies exactly half-way to the next float: it would be read as this
 /// value only by the rule for ties, and PostgreSQL does not choose it.
-fn beside_boundary(value: f64) -> Option<String> {
+fn beside_boundary<F: Copy + PartialEq + FromStr + LowerExp>(value: F) -> Option<String> {
+    let reads_as_value = |text: &str| text.parse::<F>().is_ok_and(|read| read == value);
     let is_boundary = |text: &str| {
         let (digits, exponent) = text.split_once('e')?;
         let dot = if digits.contains('.') { "" } else { "." };
-        let above = format!("{digits}{dot}0000000000000000000001e{exponent}").parse::<f64>().ok()?;
-        let digits = digits.strip_suffix(".0").unwrap_or(digits);
+        let above = reads_as_value(&format!("{digits}{dot}0000000000000000000001e{exponent}"));
         let (rest, last) = digits.split_at(digits.len() - 1);
         let last = last.parse::<u32>().ok().filter(|last| *last > 0)?;
-        let dot = if digits.contains('.') { "" } else { "." };
-        let below = format!("{rest}{}{dot}9999999999999999999999e{exponent}", last - 1).parse::<f64>().ok()?;
-        Some(above != value || below != value)
+        let below = reads_as_value(&format!("{rest}{}{dot}9999999999999999999999e{exponent}", last - 1));
+        Some(!above || !below)
     };
-    if !is_boundary(ryu::Buffer::new().format_finite(value))? {
+    if !is_boundary(&format!("{value:e}"))? {
         return None;
     }
     (0..17)
         .map(|digits| format!("{value:.digits$e}"))
-        .find(|text| text.parse::<f64>() == Ok(value) && is_boundary(text) == Some(false))
+        .find(|text| reads_as_value(text) && is_boundary(text) == Some(false))
 }
 
 /// The text of a double in its shortest form.
