@@ -37,12 +37,26 @@ const SETUP: &[&str] = &[
     "create view j as select t.id, u.b from t join u using (id)",
     "create view s as select * from u offset 0",
     "create view n as select u.id, t.b from u left join t using (id)",
+    "create view m as select v.id, u.b from u left join v on v.id = u.id",
+    "create view p as select v.id, u.b from v full join u using (id) where v.id > 1",
     "create view f as select id, b from u order by id limit 2 for update",
     "create view e as select * from o where exists (select from v where v.id = o.id for share)",
 ];
 const TABLES: &[&str] = &["t", "u", "o"];
 const CONDITIONS: &[&str] =
     &["x.id > 3", "x.id in (2, 4, 6)", "x.b = 1", "x.id is not null", "x.b is null", "x.id < 100"];
+/// Further ones that refuse NULL, in less plain words.
+const REFUSALS: &[&str] = &[
+    "not (x.id is null)",
+    "not (x.id = 3)",
+    "(x.b = 1) is true",
+    "(x.b = 1) is not false",
+    "row(x.id, 1) is not null",
+    "x.b <> all (array[0, 3])",
+    "x.id not in (3, 4)",
+    "exists (select from t z where z.id = x.id and z.b = 1)",
+    "not exists (select from t z where z.id = x.id and z.b = 1)",
+];
 const CLAUSES: &[&str] = &["update", "update", "no key update", "share", "key share"];
 const WAITS: &[&str] = &["", "", "", " skip locked", " nowait"];
 
@@ -72,7 +86,7 @@ impl Choices {
         match self.0.random_range(0..8) {
             0 => "(select * from t where b < 2)".to_owned(),
             1 => "(select id, b from v)".to_owned(),
-            _ => self.any(&["t", "u", "v", "w", "j", "n", "t", "v"]).to_owned(),
+            _ => self.any(&["t", "u", "v", "w", "j", "n", "m", "p", "t", "v"]).to_owned(),
         }
     }
 
@@ -82,9 +96,11 @@ impl Choices {
     }
 
     fn filter(&mut self) -> String {
-        match self.0.random_range(0..4) {
+        match self.0.random_range(0..6) {
             0 => String::new(),
             1 => format!(" where {} and {}", self.any(CONDITIONS), self.any(CONDITIONS)),
+            2 => format!(" where {}", self.any(REFUSALS)),
+            3 => format!(" where {} and {}", self.any(REFUSALS), self.any(CONDITIONS)),
             _ => format!(" where {}", self.any(CONDITIONS)),
         }
     }

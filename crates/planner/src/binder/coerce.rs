@@ -429,14 +429,15 @@ impl Binder<'_, '_> {
 
 /// The ROW of the columns of an outer join's nullable side, without the CASE that makes it NULL: cast to a row type, it has NULLs in all fields,
 /// as in PostgreSQL.
-fn row_of_nullable_side(expr: &Expr) -> Option<&Expr> {
-    let is_no_row =
-        |condition: &Expr, row: &Expr| matches!(&condition.kind, ExprKind::IsNull(mark) if super::same(mark, row));
-    let is_null = |result: &Expr| matches!(result.kind, ExprKind::Constant(Value::Null));
+pub(crate) fn row_of_nullable_side(expr: &Expr) -> Option<&Expr> {
+    let is_mark = |condition: &Expr| match &condition.kind {
+        ExprKind::IsNull(mark) => matches!(mark.kind, ExprKind::Variable(variable) if variable.attribute < 0),
+        _ => false,
+    };
     match &expr.kind {
         ExprKind::Case { operand: None, whens, otherwise: Some(row) }
             if matches!(row.kind, ExprKind::Row { is_whole: true, .. })
-                && matches!(&whens[..], [when] if is_no_row(&when.condition, row) && is_null(&when.result)) =>
+                && matches!(&whens[..], [when] if is_mark(&when.condition) && matches!(when.result.kind, ExprKind::Constant(Value::Null))) =>
         {
             Some(row)
         }

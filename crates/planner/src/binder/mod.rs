@@ -47,6 +47,7 @@ pub use aggregate::same;
 pub(crate) use aggregate::{is_one_aggregate, is_one_value, same_set_call};
 pub(crate) use assignment::call_unnamed;
 pub use base::settings::words::VariableConflict;
+pub(crate) use coerce::row_of_nullable_side;
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };

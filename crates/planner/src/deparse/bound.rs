@@ -137,23 +137,9 @@ impl<'q> Bound<'q> {
 
     /// The name of the item of FROM whose row, as a whole, the expression is.
     pub(super) fn whole_row(&self, row: &plan::Expr) -> Option<String> {
-        let fields = match &row.kind {
-            plan::ExprKind::Row { fields, is_whole: true, .. } => fields,
-            // A row that an outer join may have made up.
-            plan::ExprKind::Case { operand: None, whens, otherwise: Some(otherwise) } => {
-                let ([when], plan::ExprKind::Row { fields, is_whole: true, .. }) = (whens.as_slice(), &otherwise.kind)
-                else {
-                    return None;
-                };
-                let plan::ExprKind::IsNull(mark) = &when.condition.kind else { return None };
-                let is_mark = matches!(&mark.kind, plan::ExprKind::Variable(variable) if variable.attribute < 0);
-                if !is_mark || when.result.as_constant().is_none_or(|value| !value.is_null()) {
-                    return None;
-                }
-                fields
-            }
-            _ => return None,
-        };
+        // An outer join may have made up the row.
+        let row = binder::row_of_nullable_side(row).unwrap_or(row);
+        let plan::ExprKind::Row { fields, is_whole: true, .. } = &row.kind else { return None };
         let variable_of = |field: &plan::Expr| match &field.kind {
             plan::ExprKind::Variable(variable) => Some(*variable),
             _ => None,

@@ -4,12 +4,13 @@
 use base::lock_mode::RowLockMode;
 use base::{Error, Result};
 use plan::bound::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
-use plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, ROW_MARK, SubqueryKind};
+use plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, ROW_MARK, SubqueryBody, SubqueryKind};
 use syntax::parser::too_deep;
+use types::Value;
 
 use super::fold::{fold, has_subquery, is_volatile};
 use super::lower::raised_levels;
-use super::semi_join::join_subqueries;
+use super::semi_join::{is_plain, join_subqueries};
 use super::{Inlining, Planner};
 use crate::binder::{BindContext, is_volatile_query, same};
 
@@ -87,13 +88,17 @@ impl Planner<'_, '_> {
         self.inline_functions_in_from(query)?;
         reduce_joins(query);
         pull_up(query);
+        self.fold_query(query)?;
+        // Conditions that were in subqueries, or that could not be read before they were folded, may refuse more made-up rows.
+        while reduce_joins(query) && pull_up(query) {
+            self.fold_query(query)?;
+        }
         // The operands of a set operation are never joined.
         if query.relations.len() > RELATIONS_MAX && query.set_operation.is_none() {
             return Err(Error::unsupported(format!(
                 "queries of more than {RELATIONS_MAX} relations are not supported"
             )));
         }
-        self.fold_query(query)?;
         let mut group = Group::default();
         if let Some(filter) = query.filter.take() {
             split(filter, &mut group.conditions);
@@ -238,10 +243,11 @@ pub(super) fn add_item(item: FromItem, group: &mut Group) {
 }
 
 /// Makes inner joins of outer joins in FROM whose made-up rows a condition above refuses, so that subqueries in them can be merged.
-/// [`reduce_outer_joins`] does the same again when the conditions of merged subqueries have come up.
-fn reduce_joins(query: &mut Query) {
-    fn reduce(item: &mut FromItem, refused: RelationSet) {
-        let FromItem::Join(join) = item else { return };
+/// Returns whether there were any. [`reduce_outer_joins`] does the same once more, with the conditions of EXISTS that have become joins.
+fn reduce_joins(query: &mut Query) -> bool {
+    fn reduce(item: &mut FromItem, refused: RelationSet) -> bool {
+        let FromItem::Join(join) = item else { return false };
+        let before = join.kind;
         let is_refused = |side: &FromItem| refused & relations_in(side) != 0;
         join.kind = match (join.kind, is_refused(&join.left), is_refused(&join.right)) {
             (JoinKind::Left, _, true) | (JoinKind::Right, true, _) | (JoinKind::Full, true, true) => JoinKind::Inner,
@@ -256,11 +262,12 @@ fn reduce_joins(query: &mut Query) {
             JoinKind::Right => (own, refused),
             _ => (0, 0),
         };
-        reduce(&mut join.left, left);
-        reduce(&mut join.right, right);
+        let is_reduced = join.kind != before;
+        let in_left = reduce(&mut join.left, left);
+        reduce(&mut join.right, right) || in_left || is_reduced
     }
     let refused = query.filter.as_ref().map_or(0, refused_nulls);
-    query.from.iter_mut().for_each(|item| reduce(item, refused));
+    query.from.iter_mut().fold(false, |any, item| reduce(item, refused) || any)
 }
 
 fn relations_in(item: &FromItem) -> RelationSet {
@@ -363,34 +370,66 @@ fn reduce_outer_joins(group: &mut Group, refused_above: RelationSet) {
 
 /// Entries of which the condition is not true when all their columns are NULL.
 fn refused_nulls(condition: &Expr) -> RelationSet {
-    /// Entries that make the value NULL when their columns are.
-    fn strict(expr: &Expr) -> RelationSet {
-        match &expr.kind {
-            ExprKind::Variable(variable) if variable.level == 0 => 1 << variable.relation.min(127),
-            ExprKind::Call(call) => match &call.function {
-                FunctionTarget::Builtin(function) if function.strict && !function.returns_set => {
-                    call.arguments.iter().fold(0, |set, argument| set | strict(argument))
-                }
-                _ => 0,
-            },
-            ExprKind::Cast(cast) => strict(&cast.input),
-            _ => 0,
-        }
-    }
+    refused_by(condition, 0)
+}
+
+/// The same for entries of the query that lies `level` queries further out.
+fn refused_by(condition: &Expr, level: u32) -> RelationSet {
     match &condition.kind {
-        ExprKind::Call(_) | ExprKind::Variable(_) | ExprKind::Cast(_) => strict(condition),
-        ExprKind::IsNotNull(input) => strict(input),
-        ExprKind::And(parts) => parts.iter().fold(0, |set, part| set | refused_nulls(part)),
-        ExprKind::Or(parts) => parts.iter().map(refused_nulls).reduce(|left, right| left & right).unwrap_or(0),
+        ExprKind::Call(_) | ExprKind::Variable(_) | ExprKind::Cast(_) => strict(condition, level),
+        ExprKind::Not(input) | ExprKind::IsNotNull(input) => strict(input, level),
+        ExprKind::IsTruth { input, value: Some(true), negated: false } => refused_by(input, level),
+        ExprKind::IsTruth { input, value: Some(false), negated: false }
+        | ExprKind::IsTruth { input, value: None, negated: true } => strict(input, level),
+        ExprKind::And(parts) => parts.iter().fold(0, |set, part| set | refused_by(part, level)),
+        ExprKind::Or(parts) => shared(parts.iter().map(|part| refused_by(part, level))),
         // Without an element or a row, ANY is false, but ALL is true whatever is on its left.
-        ExprKind::Quantified(quantified) if quantified.quantifier == Quantifier::Any => strict(&quantified.left),
-        ExprKind::Subquery(subquery) => match &subquery.kind {
-            SubqueryKind::Quantified { quantifier: Quantifier::Any, left, hashable: true, .. } => {
-                left.iter().fold(0, |set, left| set | strict(left))
+        ExprKind::Quantified(quantified)
+            if quantified.quantifier == Quantifier::Any || has_elements(&quantified.array) =>
+        {
+            strict(&quantified.left, level)
+        }
+        ExprKind::Subquery(subquery) => match (&subquery.kind, &subquery.body) {
+            (SubqueryKind::Quantified { quantifier: Quantifier::Any, left, hashable: true, .. }, _) => {
+                left.iter().fold(0, |set, left| set | strict(left, level))
+            }
+            (SubqueryKind::Exists, SubqueryBody::Bound(inner)) if is_plain(inner) => {
+                inner.filter.as_ref().map_or(0, |filter| refused_by(filter, level + 1))
             }
             _ => 0,
         },
         _ => 0,
+    }
+}
+
+/// Entries that make the value NULL when their columns are.
+fn strict(expr: &Expr, level: u32) -> RelationSet {
+    match &expr.kind {
+        ExprKind::Variable(variable) if variable.level == level => 1 << variable.relation.min(127),
+        ExprKind::Call(call) => match &call.function {
+            FunctionTarget::Builtin(function) if function.strict && !function.returns_set => {
+                call.arguments.iter().fold(0, |set, argument| set | strict(argument, level))
+            }
+            _ => 0,
+        },
+        ExprKind::Cast(cast) => strict(&cast.input, level),
+        ExprKind::Not(input) => strict(input, level),
+        ExprKind::And(parts) | ExprKind::Or(parts) => shared(parts.iter().map(|part| strict(part, level))),
+        _ => 0,
+    }
+}
+
+/// The entries that all the sets have.
+fn shared(sets: impl Iterator<Item = RelationSet>) -> RelationSet {
+    sets.reduce(|left, right| left & right).unwrap_or(0)
+}
+
+/// Whether an array is known to have an element.
+fn has_elements(array: &Expr) -> bool {
+    match &array.kind {
+        ExprKind::Array { elements, .. } => !elements.is_empty(),
+        ExprKind::Cast(cast) => has_elements(&cast.input),
+        _ => matches!(array.as_constant(), Some(Value::Array(found)) if !found.values.is_empty()),
     }
 }
 
@@ -540,8 +579,10 @@ fn is_simple(query: &Query) -> bool {
         && !query.targets.iter().any(|target| is_volatile(&target.expr))
 }
 
-/// Merges simple subqueries in FROM into the query, where no outer join stands above them, as many as it has room for.
-pub(super) fn pull_up(query: &mut Query) {
+/// Merges simple subqueries in FROM into the query, where no outer join stands above them, as many as it has room for. Returns whether
+/// there were any.
+pub(super) fn pull_up(query: &mut Query) -> bool {
+    let mut has_merged = false;
     loop {
         let mut candidates = Vec::new();
         query.from.iter().for_each(|item| inner_relations(item, &mut candidates));
@@ -564,8 +605,9 @@ pub(super) fn pull_up(query: &mut Query) {
             }
             _ => false,
         });
-        let Some(relation) = found else { return };
+        let Some(relation) = found else { return has_merged };
         merge(query, relation);
+        has_merged = true;
     }
 }
 

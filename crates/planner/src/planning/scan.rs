@@ -174,8 +174,7 @@ impl Planner<'_, '_> {
         }
         let id = self.next_scan();
         builder.scans.insert(number, id);
-        let attributes = builder.needed.columns(number);
-        let attributes = attributes.strip_prefix(&[ROW_MARK]).unwrap_or(attributes);
+        let attributes = builder.columns_to_read(number);
         let mut columns = Vec::with_capacity(attributes.len());
         for attribute in attributes {
             columns.push(
@@ -297,9 +296,15 @@ impl Builder<'_> {
         Layout { slots: (0..width as i32).map(|place| (number, place)).collect() }
     }
 
+    /// The columns of an entry that are read. A mark of its rows is not read.
+    fn columns_to_read(&self, number: u32) -> &[i32] {
+        let attributes = self.needed.columns(number);
+        attributes.strip_prefix(&[ROW_MARK]).unwrap_or(attributes)
+    }
+
     /// Rows with those columns of an entry that are read.
     fn layout_of_needed(&self, number: u32) -> Layout {
-        let attributes = self.needed.columns(number);
+        let attributes = self.columns_to_read(number);
         Layout { slots: attributes.iter().map(|attribute| (number, *attribute)).collect() }
     }
 }

@@ -53,21 +53,7 @@ fn joinable(condition: &Expr, offset: u32, outer: RelationSet, relations_max: us
     };
     let ExprKind::Subquery(subquery) = &expr.kind else { return None };
     let (SubqueryKind::Exists, SubqueryBody::Bound(inner)) = (&subquery.kind, &subquery.body) else { return None };
-    let is_plain = inner.ctes.is_empty()
-        && inner.set_operation.is_none()
-        && !inner.is_grouped
-        && inner.having.is_none()
-        && inner.windows.is_empty()
-        && inner.limit.is_none()
-        && inner.offset.is_none()
-        && inner.locks.is_empty()
-        // With a FOR UPDATE of its own it must run for each outer row: a join would lock other rows.
-        && !inner.is_kept_apart
-        && !inner.has_sets
-        && inner.change.is_none()
-        && !inner.from.is_empty()
-        && inner.filter.is_some();
-    if !is_plain || sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
+    if !is_plain(inner) || sync::remaining_stack_bytes() < STACK_RESERVE_BYTES {
         return None;
     }
     let mut inner = inner.as_ref().clone();
@@ -93,6 +79,24 @@ fn joinable(condition: &Expr, offset: u32, outer: RelationSet, relations_max: us
     let (own, joining) = conditions.drain(..).partition(|condition| relations_of(condition) & !inside == 0);
     group.conditions = own;
     Some(Found { kind, relations: inner.relations, group, joining })
+}
+
+/// Whether the query of an EXISTS only joins and filters: then only its WHERE decides which rows around it have one inside.
+pub(super) fn is_plain(inner: &Query) -> bool {
+    inner.ctes.is_empty()
+        && inner.set_operation.is_none()
+        && !inner.is_grouped
+        && inner.having.is_none()
+        && inner.windows.is_empty()
+        && inner.limit.is_none()
+        && inner.offset.is_none()
+        && inner.locks.is_empty()
+        // With a FOR UPDATE of its own it must run for each outer row: a join would lock other rows.
+        && !inner.is_kept_apart
+        && !inner.has_sets
+        && inner.change.is_none()
+        && !inner.from.is_empty()
+        && inner.filter.is_some()
 }
 
 /// Whether a subquery's FROM and WHERE can become a side of a join:

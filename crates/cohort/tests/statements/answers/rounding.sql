@@ -9,3 +9,6 @@ create table whole (x numeric(20,19), r int generated always as (round(x)::int) 
 insert into whole values (0.9) returning *;
 select 3 % round(0.9::numeric(19,19));
 do $$ declare t numeric(6,1); begin t := 5/100.0; raise notice '%', t; end $$;
+-- Floats whose very shortest text lies half-way to a neighbour.
+select 18446744073709552::float8, 18014398509481992::float8, 92233720368547810::float8, 67108872::float4, 33554448::float4;
+select to_json(18446744073709552::float8), (33554448::float4)::text, 9007199254740993::float8, 1e22::float8, 1e23::float8, 5e-324::float8;
