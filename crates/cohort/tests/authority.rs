@@ -19,11 +19,11 @@ use postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// The roles of the sessions that send the statements. The first three are the owner of everything, a member of the owner, and a member
 /// that does not inherit. Then follow a role with all grants, a role without grants, a role with CREATEROLE, a role with ADMIN OPTION,
-/// and a role with predefined roles. The last four are superusers: one stays a superuser, and [`MEANWHILE`] drops one, renames one, and
+/// a role with predefined roles, and the owner of the database. The last four are superusers: one stays a superuser, and [`MEANWHILE`] drops one, renames one, and
 /// takes the attribute from one.
-const ROLES: [&str; 12] = [
-    "owner", "member", "heir", "grantee", "stranger", "creator", "admin", "watcher", "super", "gone", "renamed",
-    "lowered",
+const ROLES: [&str; 13] = [
+    "owner", "member", "heir", "grantee", "stranger", "creator", "admin", "watcher", "keeper", "super", "gone",
+    "renamed", "lowered",
 ];
 
 /// Changes of roles while sessions of these roles are connected.

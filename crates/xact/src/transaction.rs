@@ -69,9 +69,9 @@ impl SessionSlot {
         self.assign_missing_xids()
     }
 
-    /// Lets the rest of a read-only transaction write.
-    pub fn lift_read_only(&mut self) {
-        self.options.read_only = false;
+    /// Sets whether the transaction refuses to write, and returns whether it did.
+    pub fn set_read_only(&mut self, read_only: bool) -> bool {
+        std::mem::replace(&mut self.options.read_only, read_only)
     }
 
     /// The current (sub)transaction's xid, if it has one.

@@ -2,6 +2,7 @@
 create role owner login; create role member login in role owner; create role heir login noinherit in role owner; create role grantee login;
 create role stranger login; create role creator login createrole; create role admin login; create role super login superuser;
 create role watcher login in role pg_read_all_data, pg_write_all_data, pg_monitor, pg_signal_backend, pg_checkpoint;
+create role keeper login; alter database postgres owner to keeper;
 create role gone login superuser; create role renamed login superuser; create role lowered login superuser;
 create role grp; create role grp_member in role grp; create role outer_grp in role grp; create role plain_role; create role power superuser; create role replicator replication;
 grant grp to admin with admin option;

@@ -553,7 +553,12 @@ impl Session {
     /// Nothing is refused any more for the transaction's being read-only: it ends, and what it leaves to be done is no
     /// change that anybody asks for.
     pub fn lift_read_only(&self) {
-        self.slot.borrow_mut().lift_read_only();
+        self.slot.borrow_mut().set_read_only(false);
+    }
+
+    /// Sets whether the transaction refuses to write, and returns whether it did. Maintenance writes in read-only transactions, too.
+    pub fn set_read_only(&self, read_only: bool) -> bool {
+        self.slot.borrow_mut().set_read_only(read_only)
     }
 
     /// The same before a row of `table` is written: a read-only transaction may write to temporary tables.

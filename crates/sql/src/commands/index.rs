@@ -15,7 +15,7 @@ use super::ddl::{Ddl, Found, system_refusal};
 use super::dependencies::hold_named_in;
 use super::options::{self, OptionsOf};
 use super::{create_table, properties, validate};
-use crate::state::UtilityOutput;
+use crate::state::{UtilityOutput, while_maintaining};
 use executor::TableKeys;
 use planner::binder::{DefinitionUse, expression_columns, has_whole_row};
 use planner::deparse::TableNames;
@@ -480,7 +480,7 @@ pub(super) fn reindex(ddl: &mut Ddl<'_>, reindex: &Reindex) -> Result<UtilityOut
     };
     match &reindex.target {
         ReindexTarget::Index(name) => match ddl.required_locked(name, LockMode::AccessExclusive)? {
-            Found::Index(index) => rebuild(ddl, index.table, &[index.oid])?,
+            Found::Index(index) => reindex_of(ddl, index.table, &[index.oid])?,
             found => {
                 let message = format!("\"{}\" is not an index", found.name());
                 return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, message));
@@ -493,7 +493,7 @@ pub(super) fn reindex(ddl: &mut Ddl<'_>, reindex: &Reindex) -> Result<UtilityOut
                 let message = format!("table \"{}\" has no indexes to reindex", table.name);
                 ddl.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
             }
-            rebuild(ddl, table.oid, &indexes)?;
+            reindex_of(ddl, table.oid, &indexes)?;
         }
         ReindexTarget::Schema(_) | ReindexTarget::System(_) | ReindexTarget::Database(_) => {
             let schema = match &reindex.target {
@@ -509,11 +509,17 @@ pub(super) fn reindex(ddl: &mut Ddl<'_>, reindex: &Reindex) -> Result<UtilityOut
             tables.sort();
             for table in tables {
                 let indexes = indexes_of(ddl, table);
-                rebuild(ddl, table, &indexes)?;
+                reindex_of(ddl, table, &indexes)?;
             }
         }
     }
     Ok(UtilityOutput::tag("REINDEX"))
+}
+
+/// Fills indexes of a table anew, in a read-only transaction as well.
+fn reindex_of(ddl: &mut Ddl<'_>, table: Oid, indexes: &[Oid]) -> Result<()> {
+    let state = ddl.state;
+    while_maintaining(state, || rebuild(ddl, table, indexes))
 }
 
 /// 42601 for an option that REINDEX does not have; 0A000 for tablespaces, for another database, and for the system's own tables

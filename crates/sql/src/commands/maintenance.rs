@@ -6,13 +6,13 @@ use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
 use engine::{Granted, Table, VacuumOptions, VacuumSummary};
 use plan::privileges::{Privileges, Subject};
-use schema::catalog::{CHECKPOINT_ROLE, Relation, RelationKind, SequenceDef, TableDef};
+use schema::catalog::{CHECKPOINT_ROLE, DATABASE_OID, Relation, RelationKind, SequenceDef, TableDef};
 use syntax::tree::{DefinitionValue, LockTable, Name, QualifiedName, Truncate, Vacuum};
 
 use super::ddl::{Ddl, system_refusal};
 use super::stored_query::StoredQuery;
 use super::top_level::TopLevel;
-use crate::state::{SessionState, UtilityOutput};
+use crate::state::{SessionState, UtilityOutput, while_maintaining};
 use crate::system_tables::{is_shared, is_view};
 use executor::client::{Client, Severity};
 use executor::{Captures, Firing, Run};
@@ -145,7 +145,7 @@ fn analyze_table(
             return Ok(());
         }
     }
-    match crate::statistics::analyze(state, table.oid) {
+    match while_maintaining(state, || crate::statistics::analyze(state, table.oid)) {
         Err(error) if is_gone(state, table, &error) => {
             if is_named {
                 tell_skipped(state, "analyze", table, &error, client);
@@ -257,8 +257,8 @@ fn refusal(state: &SessionState, table: &TableDef) -> Option<&'static str> {
         return None;
     }
     let (catalog, role) = (state.engine_catalog(), state.acting_role().oid);
-    let is_owned = Subject::find(&catalog, table.oid).is_none_or(|subject| subject.is_owned_by(&catalog, role));
-    (!is_owned).then_some("only table or database owner can {} it")
+    let owns = |oid| Subject::find(&catalog, oid).is_none_or(|subject| subject.is_owned_by(&catalog, role));
+    (!owns(table.oid) && !owns(DATABASE_OID)).then_some("only table or database owner can {} it")
 }
 
 /// Tells that a relation is passed over; `{}` in `why` stands for what was to be done.

@@ -4,7 +4,7 @@
 //! the words for it.
 
 use base::{Error, Oid, Result, missing, sqlstate};
-use plan::privileges::{Privileges, Subject};
+use plan::privileges::{Privileges, Subject, database_owner};
 use schema::catalog::DATABASE_OID;
 use syntax::tree::{AlterTableAction, ObjectKind, ObjectName, QualifiedName, ReindexTarget, RoleName, Statement};
 
@@ -56,6 +56,14 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
                 },
             }
         }
+        // To let a database keep its owner needs no right.
+        Statement::AlterOwner { object: named, new_owner }
+            if named.kind == ObjectKind::Database
+                && named.name.name.as_str() == ddl.state.database_name()
+                && ddl.role(new_owner)? == database_owner(&ddl.catalog()) =>
+        {
+            Ok(())
+        }
         Statement::AlterOwner { object: named, new_owner } => {
             object(ddl, named)?;
             if named.kind == ObjectKind::Database {
@@ -85,7 +93,11 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
                 Ok(oid) => require_owner_as(ddl, oid, format!("schema {name}")),
                 Err(_) => Ok(()),
             },
-            _ => superuser_only("reindex"),
+            // The statement itself refuses another database.
+            ReindexTarget::System(name) | ReindexTarget::Database(name) if name.as_str() == ddl.state.database_name() => {
+                require_owner(ddl, DATABASE_OID)
+            }
+            ReindexTarget::System(_) | ReindexTarget::Database(_) => Ok(()),
         },
         Statement::AlterFunction(alter) => {
             let kind = if alter.is_procedure { ObjectKind::Procedure } else { ObjectKind::Function };
@@ -255,7 +267,14 @@ fn place_of(ddl: &Ddl<'_>, named: &ObjectName) -> Result<Option<(Oid, Oid)>> {
             find_function(ddl, named).ok().map(|function| (function.schema, function.owner))
         }
         ObjectKind::Type | ObjectKind::Domain => {
-            super::user_type::find(ddl, &named.name)?.map(|def| (def.schema, def.owner))
+            if let Some(def) = super::user_type::find(ddl, &named.name)? {
+                return Ok(Some((def.schema, def.owner)));
+            }
+            // A table's row type.
+            match ddl.find(&named.name) {
+                Ok(Some(Found::Table(table))) => Some((table.schema, table.owner)),
+                _ => None,
+            }
         }
         ObjectKind::Table
         | ObjectKind::View

@@ -50,7 +50,7 @@ pub use plan_cache::Planned;
 pub(crate) use portal_list::ListedPortal;
 pub(crate) use prepared::CUSTOM_PLANS_FIRST;
 pub use prepared::Prepared;
-pub(crate) use read_only::{refuse_changes, refuse_locks};
+pub(crate) use read_only::{refuse_changes, refuse_locks, while_maintaining};
 pub(crate) use relation_locks::RelationLocks;
 pub(crate) use running::cannot_run;
 pub use running::{Running, query_plan};

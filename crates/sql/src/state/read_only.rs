@@ -28,6 +28,17 @@ pub(crate) fn refuse_locks(state: &SessionState, planned: &Planned) -> Result<()
     }
 }
 
+/// Runs maintenance, which a read-only transaction may do: nothing that a dump would show changes.
+///
+/// # Errors
+/// Those of `maintain`.
+pub(crate) fn while_maintaining<T>(state: &SessionState, maintain: impl FnOnce() -> Result<T>) -> Result<T> {
+    let was_read_only = state.engine().set_read_only(false);
+    let done = maintain();
+    state.engine().set_read_only(was_read_only);
+    done
+}
+
 /// Whether the transaction is read only, and the statement takes a lock of this mode or a stronger one on a table that is not temporary.
 fn takes_lasting_locks(state: &SessionState, statement: &Statement, weakest: LockMode) -> bool {
     if !state.engine().transaction_options().read_only {

@@ -10,6 +10,7 @@ use schema::catalog::{Catalog, Object};
 use syntax::tree::OnCommit;
 
 use super::object_locks::{DROP_LOCK, hold};
+use super::read_only::while_maintaining;
 use super::session_state::SessionState;
 
 /// Drops everything in a schema; nothing outside of a temporary one depends on it.
@@ -49,12 +50,7 @@ fn drop_locked(engine: &engine::Session, oid: Oid) -> Result<()> {
 pub(crate) fn discard(state: &SessionState) -> Result<()> {
     let Some(schema) = state.temporary_schema.get() else { return Ok(()) };
     state.changed_catalog.set(true);
-    let options = state.engine().transaction_options();
-    // A read-only transaction may do this.
-    state.engine().lift_read_only();
-    let dropped = drop_contents(&state.engine(), schema);
-    state.engine_mut().set_transaction_options(options)?;
-    dropped
+    while_maintaining(state, || drop_contents(&state.engine(), schema))
 }
 
 /// How long the end of a session waits for those who have locked its temporary objects.

@@ -1,0 +1,20 @@
+-- Maintenance runs in read-only transactions; what it leaves behind does not.
+create table kept (id int primary key, a int); insert into kept select g, g from generate_series(1, 50) g;
+create temporary table passing (a int);
+set default_transaction_read_only = on;
+analyze kept;
+analyze;
+reindex table kept;
+reindex index kept_pkey;
+vacuum kept;
+begin; analyze kept; insert into kept values (100, 1); rollback;
+begin; reindex table kept; update kept set a = 1; rollback;
+begin read only; savepoint s; analyze kept; rollback to s; delete from kept; rollback;
+begin read only; analyze nothing; rollback;
+insert into kept values (100, 1);
+create table refused (a int);
+discard temp;
+insert into kept values (100, 1);
+reset default_transaction_read_only;
+insert into kept values (100, 1);
+select reltuples from pg_class where relname = 'kept';
