@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use base::settings::{ServerSettings, Source};
+use base::settings::{Id, ServerSettings, Source};
 use base::{Error, Result, sqlstate};
 use sql::KeptSetting;
 
@@ -117,6 +117,8 @@ fn read_file(path: &Path) -> Result<Vec<(String, String)>> {
 /// # Errors
 /// As [`read`], and errors of the settings.
 pub fn apply(settings: &ServerSettings, directory: &Path) -> Result<()> {
+    let file = path(directory);
+    settings.set_preset(Id::ConfigFile, &std::path::absolute(&file).unwrap_or(file).to_string_lossy());
     for (name, value) in read(directory)? {
         settings.set_at_start(&name, &value, Source::ConfigurationFile)?;
     }

@@ -55,6 +55,9 @@ fn a_setting_kept_by_alter_system_holds_from_the_next_reload_and_after_a_restart
     client.batch_execute("alter system reset clog_update").unwrap();
     client.batch_execute("select pg_reload_conf()").unwrap();
     assert_eq!(setting(&mut client, "clog_update"), "group", "what cohort.conf says counts again");
+    let data = std::path::absolute(folder.path().join("data")).unwrap();
+    assert_eq!(setting(&mut client, "data_directory"), data.to_str().unwrap());
+    assert_eq!(setting(&mut client, "config_file"), data.join("cohort.conf").to_str().unwrap());
     drop(client);
     server.stop();
 }

@@ -13,7 +13,9 @@ const MEANT: &[(&str, &str, &str)] = &[
     ("TimeZone", "boot_val", "the zone has its whole name"),
     ("client_encoding", "boot_val", "the one encoding is UTF-8"),
     ("commit_delay", "boot_val", "a delay is chosen by the length of a sync"),
+    ("config_file", "context", "it lies in the data folder"),
     ("data_checksums", "boot_val", "pages always have checksums"),
+    ("data_directory", "context", "the server is told the folder, and not by a setting"),
     ("jit", "boot_val", "there is no compilation of expressions"),
     ("lc_messages", "boot_val", "messages are in English"),
     ("listen_addresses", "boot_val", "the address of this machine has no name to look up"),
@@ -37,8 +39,6 @@ const MEANT: &[(&str, &str, &str)] = &[
 
 /// Settings that Cohort lacks, which docs/compatibility.md names.
 const ABSENT: &[&str] = &[
-    "config_file",
-    "data_directory",
     "extension_destdir",
     "external_pid_file",
     "hba_file",

@@ -6,7 +6,9 @@ use super::Id;
 pub fn is_hidden(id: Id) -> bool {
     matches!(
         id,
-        Id::DynamicLibraryPath
+        Id::ConfigFile
+            | Id::DataDirectory
+            | Id::DynamicLibraryPath
             | Id::HbaRules
             | Id::JitProvider
             | Id::KrbServerKeyfile

@@ -167,6 +167,7 @@ settings! {
     CommitDelayScope "commit_delay_scope" Kind::Enum(words::DelayScope::WORDS), "leader", Sighup, "Commit Path", "Whether only the leader waits commit_delay, or every committer.";
     CommitSiblings "commit_siblings" Kind::Integer { minimum: 0, maximum: 1000, unit: Unit::None, words: &[] }, "5", User, "Write-Ahead Log", "Other transactions that must be running for commit_delay to apply.";
     ComputeQueryId "compute_query_id" Kind::Enum(&["auto", "regress", "on", "off"]), "auto", Superuser, "Statistics / Monitoring", "Computes an identifier for each query.";
+    ConfigFile "config_file" Kind::Text, "", Internal, "File Locations", "Shows the configuration file that SIGHUP reads again.";
     ConstraintExclusion "constraint_exclusion" Kind::Enum(&["partition", "on", "off"]), "partition", User, "Query Tuning", "Accepted for compatibility.";
     CpuIndexTupleCost "cpu_index_tuple_cost" Kind::Float { minimum: 0.0, maximum: f64::MAX, unit: Unit::None }, "0.005", User, "Query Tuning / Planner Cost Constants", "Sets the planner's estimate of the cost of an entry of an index.";
     CpuOperatorCost "cpu_operator_cost" Kind::Float { minimum: 0.0, maximum: f64::MAX, unit: Unit::None }, "0.0025", User, "Query Tuning / Planner Cost Constants", "Sets the planner's estimate of the cost of an operator or function.";
@@ -174,6 +175,7 @@ settings! {
     CursorTupleFraction "cursor_tuple_fraction" Kind::Float { minimum: 0.0, maximum: 1.0, unit: Unit::None }, "0.1", User, "Query Tuning", "Part of a cursor's rows that is expected to be fetched.";
     DashboardListen "dashboard_listen" Kind::Text, "", Postmaster, "Reporting and Logging", "Address on which a page that shows the server at work is served over HTTP; empty for none.";
     DataChecksums "data_checksums" Kind::Bool, "on", Internal, "Preset Options", "Shows that pages carry checksums.";
+    DataDirectory "data_directory" Kind::Text, "", Internal, "File Locations", "Shows the data folder.";
     DataDirectoryMode "data_directory_mode" Kind::Integer { minimum: 0, maximum: 511, unit: Unit::None, words: &[] }, "448", Internal, "Preset Options", "Shows the permissions of the data folder.";
     DataSyncRetry "data_sync_retry" Kind::Bool, "off", Postmaster, "Error Handling", "Goes on after a sync that has failed.";
     Datestyle "DateStyle" Kind::Text, "ISO, MDY", User, "Client Connection Defaults", "Sets the display format for date and time values.";

@@ -86,6 +86,13 @@ impl ServerSettings {
         Ok(())
     }
 
+    /// Sets what the server shows and nobody may set.
+    pub fn set_preset(&self, id: Id, text: &str) {
+        debug_assert_eq!(id.definition().context, Context::Internal);
+        self.write()[id as usize] = (Value::Text(text.into()), Source::Default);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
     /// Takes up a configuration file that was read again. Settings it no longer names return to their defaults.
     /// Gives the names of the changed settings that only a restart takes up; they keep their values.
     ///

@@ -88,6 +88,8 @@ pub(crate) fn open(options: OpenOptions) -> Result<Database> {
             return Err(not_whole(&directory).detail(format!("Its directory \"{part}\" is missing.")));
         }
     }
+    let shown = std::path::absolute(&directory).unwrap_or_else(|_| directory.clone());
+    options.settings.set_preset(Id::DataDirectory, &shown.to_string_lossy());
     let database = start(options, control, lock)?;
     if vfs.exists(&directory.join(BOOTSTRAP_MARKER)) {
         let removed = vfs.remove_file(&directory.join(BOOTSTRAP_MARKER)).and_then(|()| vfs.sync_dir(&directory));
