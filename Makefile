@@ -54,6 +54,7 @@ build: setup ## The release binary, target/release/cohort.
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --target-dir target
 
 setup: ## Installs what is missing, or says what to install.
 	@scripts/setup.sh

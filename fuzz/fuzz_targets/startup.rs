@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(Some((_, length))) = session::startup::decode(bytes, session::startup::Asked::default()) {
+    if let Ok(Some((_, length))) = server::startup::decode(bytes, server::startup::Asked::default()) {
         assert!(length <= bytes.len());
     }
 });

@@ -53,7 +53,7 @@ pub fn changing_tag(statement: &plan::Statement) -> Option<&'static str> {
             // The locks may be those of a query within an expression.
             tag.or(locks_rows.then_some("SELECT FOR UPDATE")).or((!statement.is_read_only).then_some("SELECT"))
         }
-        changing => Some(changing.name()),
+        Command::Insert | Command::Update | Command::Delete | Command::Merge => Some(statement.command.name()),
     }
 }
 

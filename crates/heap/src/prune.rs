@@ -185,13 +185,13 @@ struct Survey<'s> {
     block: u32,
     floor: Lsn,
     durable: Lsn,
-    /// Nothing points to line pointers from outside.
+    /// No index points to this page.
     without_indexes: bool,
 }
 
 /// Facts that the items of the page have told.
 struct Met {
-    /// Rows that lie together were often made together.
+    /// The last maker found to be settled: the next row was often made by the same transaction.
     settled_maker: Option<Xid>,
     /// Heap-only versions.
     heap_only: u32,
@@ -214,9 +214,9 @@ struct Beginning {
     redirected: bool,
 }
 
-/// How many versions at the beginning of a chain go.
+/// The versions at the beginning of a chain that go.
 #[derive(Clone, Copy)]
-struct ChainEnd {
+struct DeadVersions {
     dead: usize,
     /// The csn of the last one's removal; none if its maker aborted.
     last_gone: Option<Lsn>,
@@ -234,7 +234,7 @@ impl Chained {
 }
 
 impl Survey<'_> {
-    /// Judges an item as the root of a row. Rows that stay as they are, for all that their root tells, have no beginning.
+    /// Returns the start of the row's chain, or `None` if the root alone shows that the row stays.
     #[inline]
     fn beginning(&self, root: u16, met: &mut Met, chained: &mut Chained, plan: &mut Plan) -> Option<Beginning> {
         let page = self.page;
@@ -297,10 +297,10 @@ impl Survey<'_> {
         members: &mut SmallVec<[u16; 64]>,
         chained: &mut Chained,
         plan: &mut Plan,
-    ) -> ChainEnd {
+    ) -> DeadVersions {
         let page = self.page;
         members.clear();
-        let mut end = ChainEnd { dead: 0, last_gone: None };
+        let mut end = DeadVersions { dead: 0, last_gone: None };
         let mut slot = beginning.first;
         let mut made_by = None;
         while let Some(tuple) = page.tuple(slot) {
@@ -324,8 +324,8 @@ impl Survey<'_> {
                     plan.note(tuple, self.heap);
                     break;
                 }
-                Fate::NeverWas => end = ChainEnd { dead: members.len(), last_gone: None },
-                Fate::Gone(csn) => end = ChainEnd { dead: members.len(), last_gone: Some(csn) },
+                Fate::NeverWas => end = DeadVersions { dead: members.len(), last_gone: None },
+                Fate::Gone(csn) => end = DeadVersions { dead: members.len(), last_gone: Some(csn) },
             }
             if !tuple.has(flag::HOT_UPDATED) {
                 break;
@@ -345,8 +345,8 @@ impl Survey<'_> {
 
     /// Takes out versions at the beginning of a row's chain. `members` are its versions, up to the first one that stays.
     #[inline]
-    fn take_out(&self, root: u16, members: &[u16], end: ChainEnd, plan: &mut Plan) {
-        let ChainEnd { dead, last_gone } = end;
+    fn take_out(&self, root: u16, members: &[u16], end: DeadVersions, plan: &mut Plan) {
+        let DeadVersions { dead, last_gone } = end;
         plan.removed += dead;
         for &gone in &members[..dead] {
             if gone != root {

@@ -240,8 +240,8 @@ pub enum SubqueryBody {
     Planned(Arc<Plan>),
 }
 
-/// The attribute number of the mark of an entry's rows: true, and NULL in a row that an outer join has made up. Entries that are no tables
-/// have it.
+/// The attribute number of the mark of an entry's rows: true, and NULL in a row that an outer join has made up. Only entries that are not
+/// tables have this column. The number is below those of system columns, so the mark comes first in lists of columns.
 pub const ROW_MARK: i32 = -7;
 
 /// A column of a range table entry.

@@ -276,8 +276,8 @@ pub fn write_float4(value: f32, extra_float_digits: i32, out: &mut Vec<u8>) {
     }
 }
 
-/// Below these, a decimal that is shorter than the value's own digits never lies half-way between two floats: from here on, half the
-/// distance of two floats is an even number, and so can be a multiple of 10.
+/// From these values on, half the distance between neighbours is an even number, which can be a multiple of 10. So a short decimal can lie
+/// half-way between two floats; below, none does.
 const LEAST_ON_BOUNDARY_FLOAT8: f64 = (1_u64 << 54) as f64;
 const LEAST_ON_BOUNDARY_FLOAT4: f32 = (1_u32 << 25) as f32;
 

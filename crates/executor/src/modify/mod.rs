@@ -48,7 +48,7 @@ enum Attempt {
 
 /// The reason why a version can't be updated or deleted.
 enum Obstacle {
-    /// The own transaction changed the row already.
+    /// This transaction has already changed the row.
     SelfModified {
         /// The command that did: this one or a later one.
         command: CommandId,

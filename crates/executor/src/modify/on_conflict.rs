@@ -19,7 +19,7 @@ use crate::keys::TableKeys;
 /// An ON CONFLICT clause at work.
 pub(super) struct ConflictResolver<'p> {
     clause: &'p OnConflict,
-    /// The indexes whose conflicts count, by position; empty for all.
+    /// Positions of the arbiter indexes. If empty, every unique index is one.
     arbiters: SmallVec<[usize; 4]>,
     update: Option<ExistingRow<'p>>,
     arena: Bump,

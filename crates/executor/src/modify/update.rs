@@ -86,7 +86,7 @@ impl<'p> UpdateRows<'p> {
 /// An UPDATE of one row after the other.
 pub(super) struct RowUpdate<'p> {
     assignments: &'p [Assignment],
-    /// The columns that the statement names. Triggers of certain columns fire by it.
+    /// The columns that the statement names. UPDATE OF triggers fire by these.
     named: ColumnSet,
     /// The row as written is wanted.
     wants_row: bool,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::limits::TARGETS_MAX;
-use base::{Error, Result, sqlstate};
+use base::{Error, Result, missing, sqlstate};
 use plan::bound::{Query, Relation, RelationKind};
 use plan::{CaseWhen, EarlierField, Expr, ExprKind, FieldAccess, SessionValue, Variable};
 use syntax::tree::{self, ExprKind as Tree, Indirection, Literal, Location, Name, SessionFunction};
@@ -612,10 +612,7 @@ impl Binder<'_, '_> {
         match self.function_as_column(value, name, location)? {
             Ok(call) => Ok(call),
             Err(value) => match self.table_of_row(&value) {
-                Some(alias) => {
-                    let message = format!("column {alias}.{name} does not exist");
-                    Err(self.error(sqlstate::UNDEFINED_COLUMN, message, location))
-                }
+                Some(alias) => Err(self.at(missing::column_of_item(&alias, name), location)),
                 None => self.field(value, name, location),
             },
         }

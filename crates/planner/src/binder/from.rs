@@ -622,6 +622,13 @@ impl Binder<'_, '_> {
             conditions.push(self.join_condition(condition, &left_names, &right_names)?);
         }
         let condition = Expr::all(conditions);
+        // Conditions of joins around this one, and lateral items after it, may read made-up rows.
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            self.scope().note_made_up(&left);
+        }
+        if matches!(kind, JoinKind::Left | JoinKind::Full) {
+            self.scope().note_made_up(&right);
+        }
         let item = FromItem::Join(Box::new(Join { kind, left, right, condition }));
         if !merges && join.alias.is_none() {
             left_names.append(&mut right_names);

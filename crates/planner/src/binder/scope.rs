@@ -145,6 +145,8 @@ pub(super) struct Scope {
     pub(super) relations: Vec<Relation>,
     /// Its FROM.
     pub(super) from: Vec<FromItem>,
+    /// The entries for which a join may make up rows, as far as joins have been bound: those of a tree that is not complete are not in `from`.
+    pub(super) made_up: Vec<u32>,
     /// The items that names are looked up in.
     pub(super) names: Vec<NamedItem>,
     /// Common table expressions visible here and further in.
@@ -252,7 +254,7 @@ pub(super) struct NamedColumn {
 /// The attribute number of `xmin`.
 const XMIN: i32 = -2;
 /// The attribute number of `tableoid`.
-const TABLE_OID: i32 = -6;
+pub(super) const TABLE_OID: i32 = -6;
 
 /// The system columns of tables: name, attribute number, type.
 pub(crate) const SYSTEM_COLUMNS: &[(&str, i32, Oid)] = &[
@@ -292,6 +294,7 @@ impl Scope {
             place,
             relations: Vec::new(),
             from: Vec::new(),
+            made_up: Vec::new(),
             names: Vec::new(),
             ctes: Vec::new(),
             later_ctes: Vec::new(),
@@ -330,6 +333,22 @@ impl Scope {
     /// Whether an entry stands within a join: the names of its columns then belong to the join, which has no system columns.
     pub(super) fn is_joined(&self, relation: u32) -> bool {
         self.from.iter().any(|item| matches!(item, FromItem::Join(_)) && made_up(item, relation, true))
+    }
+
+    /// Whether an outer join may make up rows of NULLs for an entry.
+    fn makes_up(&self, relation: u32) -> bool {
+        self.made_up.contains(&relation) || self.from.iter().any(|item| made_up(item, relation, false))
+    }
+
+    /// Notes the entries of an item for which a join around it makes up rows.
+    pub(super) fn note_made_up(&mut self, item: &FromItem) {
+        match item {
+            FromItem::Relation(relation) => self.made_up.push(*relation),
+            FromItem::Join(join) => {
+                self.note_made_up(&join.left);
+                self.note_made_up(&join.right);
+            }
+        }
     }
 
     /// The variable for a column of an entry.
@@ -682,7 +701,7 @@ impl Binder<'_, '_> {
             SqlType::new(type_oid),
         );
         match item.relation {
-            Some(relation) if self.scopes[index].from.iter().any(|item| made_up(item, relation, false)) => {
+            Some(relation) if self.scopes[index].makes_up(relation) => {
                 self.row_unless_made_up(row, relation, level, location)
             }
             _ => row,

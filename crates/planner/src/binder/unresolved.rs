@@ -45,8 +45,7 @@ impl Binder<'_, '_> {
             let schema = tables.len().checked_sub(2).map(|index| &tables[index]);
             match self.item(schema, table, location) {
                 Ok(Some(_)) => {
-                    let message = format!("column {table}.{name} does not exist");
-                    let error = self.error(sqlstate::UNDEFINED_COLUMN, message, location);
+                    let error = self.at(missing::column_of_item(table, name), location);
                     return self.with_spelling_hint(error, Some(table), name);
                 }
                 Ok(None) => return self.no_such_item(tables, location),

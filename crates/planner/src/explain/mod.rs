@@ -202,7 +202,6 @@ impl<'e> Explainer<'e> {
         {
             self.plans_named += 1;
             let number = self.plans_named;
-            let is_hashed = matches!(&subquery.kind, SubqueryKind::Quantified { hashable: true, .. });
             let is_init = !subquery.correlated && !matches!(subquery.kind, SubqueryKind::Quantified { .. });
             for (index, argument) in &subquery.arguments {
                 let text = self.full_text_with(argument, &self.names(slots, Some(true)));
@@ -213,7 +212,6 @@ impl<'e> Explainer<'e> {
             } else {
                 (format!("SubPlan {number}"), format!("SubPlan {number}"), "SubPlan")
             };
-            let _ = is_hashed;
             self.subqueries.borrow_mut().insert(subquery.id, usage);
             let mut child = self.node(plan).0;
             child.name = Some(title);

@@ -125,7 +125,7 @@ enum Comparison {
 /// An order that is wanted of an entry's rows: column, descending, NULLs first.
 pub(super) type WantedOrder = [(i32, bool, bool)];
 
-/// A condition, and whether it may be used by an access that reads other entries' columns.
+/// A condition, and the entries that it reads.
 pub(super) struct Offered<'e> {
     pub(super) condition: &'e Expr,
     pub(super) relations: RelationSet,

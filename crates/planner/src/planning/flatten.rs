@@ -243,7 +243,7 @@ pub(super) fn add_item(item: FromItem, group: &mut Group) {
 }
 
 /// Makes inner joins of outer joins in FROM whose made-up rows a condition above refuses, so that subqueries in them can be merged.
-/// Returns whether there were any. [`reduce_outer_joins`] does the same once more, with the conditions of EXISTS that have become joins.
+/// Returns whether there were any. [`reduce_outer_joins`] does the same in the tree of joins, which has those of EXISTS as well.
 fn reduce_joins(query: &mut Query) -> bool {
     fn reduce(item: &mut FromItem, refused: RelationSet) -> bool {
         let FromItem::Join(join) = item else { return false };
@@ -267,7 +267,11 @@ fn reduce_joins(query: &mut Query) -> bool {
         reduce(&mut join.right, right) || in_left || is_reduced
     }
     let refused = query.filter.as_ref().map_or(0, refused_nulls);
-    query.from.iter_mut().fold(false, |any, item| reduce(item, refused) || any)
+    let mut is_reduced = false;
+    for item in &mut query.from {
+        is_reduced |= reduce(item, refused);
+    }
+    is_reduced
 }
 
 fn relations_in(item: &FromItem) -> RelationSet {
@@ -427,7 +431,8 @@ fn shared(sets: impl Iterator<Item = RelationSet>) -> RelationSet {
 /// Whether an array is known to have an element.
 fn has_elements(array: &Expr) -> bool {
     match &array.kind {
-        ExprKind::Array { elements, .. } => !elements.is_empty(),
+        // Arrays of which an array is made may be empty.
+        ExprKind::Array { elements, nested } => !nested && !elements.is_empty(),
         ExprKind::Cast(cast) => has_elements(&cast.input),
         _ => matches!(array.as_constant(), Some(Value::Array(found)) if !found.values.is_empty()),
     }

@@ -23,8 +23,8 @@ use super::{Planner, node};
 use crate::binder;
 
 impl Planner<'_, '_> {
-    /// The plan of a scan, and what its slots hold. Where an outer join may make up its rows and the query reads the row as a whole, its own
-    /// rows get a mark.
+    /// The plan of a scan, and what its slots hold. If the query reads whole rows of the entry, and an outer join may make up some, the scan
+    /// adds a column that is true. The join makes it NULL in the rows that it makes up.
     pub(super) fn build_scan(
         &mut self,
         builder: &mut Builder<'_>,
@@ -35,7 +35,7 @@ impl Planner<'_, '_> {
         if builder.needed.columns(number).first() != Some(&ROW_MARK) {
             return self.build_unmarked_scan(builder, scan, conditions);
         }
-        // No row is made up below the join.
+        // A condition that is tested here sees real rows only, so the mark in it is true.
         conditions.iter_mut().for_each(|condition| substitute(condition, 0, number, &[]));
         let (plan, mut layout) = self.build_unmarked_scan(builder, scan, conditions)?;
         let (width, rows, cost) = (layout.slots.len(), plan.rows, plan.cost);

@@ -248,7 +248,7 @@ impl<'a> Ddl<'a> {
         self.tell(Severity::Notice, &Error::new(code, message));
     }
 
-    /// Tells the client that IF EXISTS was of use: `missing` would have been the error.
+    /// Sends the error's message as a notice with `, skipping`, as IF EXISTS asks.
     pub fn notice_skipped(&mut self, missing: &Error) {
         self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", missing.message()));
     }
@@ -256,13 +256,15 @@ impl<'a> Ddl<'a> {
     /// Returns the error, or with IF EXISTS only tells the client.
     pub fn skip(&mut self, missing: Error, if_exists: bool) -> Result<()> {
         if !if_exists {
+            // Others may have committed a moment ago that it is not there.
+            self.engine().observe_horizon();
             return Err(missing);
         }
         self.notice_skipped(&missing);
         Ok(())
     }
 
-    /// Tells who wants to hear everything what else is created for what a statement says.
+    /// With `client_min_messages` at DEBUG, tells the client which further objects a statement creates.
     pub fn tell_implicit(&mut self, message: impl FnOnce() -> String) {
         if self.state.is_heard(Severity::Debug) {
             self.tell(Severity::Debug, &Error::new(sqlstate::SUCCESSFUL_COMPLETION, message()));

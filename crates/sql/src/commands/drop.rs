@@ -166,9 +166,6 @@ fn trigger(ddl: &mut Ddl<'_>, drop: &Drop, object: &ObjectName) -> Result<Option
 
 /// Handles an object that does not exist: an error, or with IF EXISTS only a notice to the client.
 fn skip(ddl: &mut Ddl<'_>, drop: &Drop, missing: Error) -> Result<Option<Oid>> {
-    if !drop.if_exists {
-        ddl.engine().observe_horizon();
-    }
     ddl.skip(missing, drop.if_exists).map(|()| None)
 }
 

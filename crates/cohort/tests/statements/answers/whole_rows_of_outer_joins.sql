@@ -36,3 +36,28 @@ select o.id, t from o left join v t on o.id = 3 where o.id = 3 for update of o;
 select exists (select t from o left join v t on true where t::text = '()');
 select (t).a, t from o left join lateral (select o.id + null as a, null::text b) t on o.id < 3 order by t;
 select t, s from o left join (select a from k) t on true left join (select null::int x from k) s on s.x is null order by 1,2;
+-- A CASE that only looks like the mark of a made-up row.
+create type ct as (y int);
+create table base (x int); create table other (y int); insert into other values (1);
+select ((case when a.ctid is null then null else s end)::ct) from (select 1 y) s left join base a on false;
+create view marked as select (case when a.ctid is null then null else b end) r from other b left join base a on a.x = b.y;
+select r is null, r from marked;
+select pg_get_viewdef('marked'::regclass);
+create view marked_by_own as select (case when b.ctid is null then null else b end) r from base a left join other b on a.x = b.y;
+select r is null, r from marked_by_own;
+-- Within the tree of joins that makes a row up: in ON, and in lateral items.
+create table rows_of (a int, b int); insert into rows_of values (1, 1), (null, null);
+select o.id, t, x.j from o left join rows_of t on t.a = o.id left join lateral (select to_json(t) j) x on true order by o.id;
+select o.id, t, s from o left join rows_of t on t.a = o.id join rows_of s on s = t order by 1;
+select o.id, t, s from o left join rows_of t on t.a = o.id join rows_of s on t is distinct from null order by 1, 3;
+select o.id, t, s from o left join v t on t.a = o.id or o.id = 1 left join rows_of s on to_jsonb(t) is null order by 1, 3;
+select o.id, t, f from o full join rows_of t on t.a = o.id left join lateral unnest(array[to_jsonb(t)]) f on true order by 1, 2;
+select o.id, t, f from o left join rows_of t on t.a = o.id, lateral (select t is null, count(t)) f order by 1;
+select o.id, t from (rows_of t right join o on t.a = o.id) left join rows_of s on count_nulls(t) = 0;
+-- An array of arrays may have no element.
+create table with_arrays (id int, arr int[]); insert into with_arrays values (1, '{}'), (2, '{5}'), (3, '{}');
+select w.id, t.a from with_arrays w left join rows_of t on t.a = w.id where t.a <> all (array[w.arr]) order by 1;
+select w.id, t.a from with_arrays w left join rows_of t on t.a = w.id where (t.a = all (array[w.arr])) is true order by 1;
+select w.id, t.a from with_arrays w left join rows_of t on t.a = w.id where not (t.a = any (array[w.arr])) order by 1;
+select w.id, t.a from with_arrays w left join rows_of t on t.a = w.id where t.a <> all (array[7, 8]) order by 1;
+select w.id, t.a from with_arrays w left join rows_of t on t.a = w.id where t.a <> all (array[]::int[]) order by 1;

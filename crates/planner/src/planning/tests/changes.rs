@@ -109,6 +109,7 @@ fn updates_from_other_tables_join_and_recheck_over_the_joined_row() {
             update row 2
             set abalance = #1
             recheck ((#3 = #0) AND (#1 > 0))
+            point in pgbench_accounts_pkey
         "#]],
     );
     world.expect_details(

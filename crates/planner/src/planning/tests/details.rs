@@ -41,6 +41,7 @@ impl Details<'_> {
     fn plan(&mut self, plan: &Plan) {
         match &plan.node {
             Node::Result { exprs, .. } => exprs.iter().for_each(|expr| self.subquery(expr)),
+            Node::IndexPoint(scan) => self.lines.push(format!("point in {}", scan.index.name)),
             Node::SeqScan(scan) => scan.filter.iter().for_each(|filter| self.subquery(filter)),
             Node::Values { rows } => {
                 let rows = rows.iter().map(|row| format!("({})", self.list(row))).collect::<Vec<_>>();

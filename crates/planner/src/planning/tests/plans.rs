@@ -19,6 +19,7 @@ fn pgbench_statements_are_points() {
             update row 0
             set abalance = (#2 + $1)
             recheck (#1 = $2)
+            point in pgbench_accounts_pkey
         "#]],
     );
     world.expect(
@@ -41,6 +42,7 @@ fn pgbench_statements_are_points() {
             update row 0
             set bbalance = (#2 + '-7'::integer)
             recheck (#1 = 1)
+            point in pgbench_branches_pkey
         "#]],
     );
     world.expect(

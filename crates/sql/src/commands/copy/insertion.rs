@@ -79,9 +79,9 @@ struct Target<'t> {
     /// Those that are copied.
     columns: &'t [usize],
     filter: Option<&'t RowFilter>,
-    /// Those that have a value in INSERT: first those that are copied, last those below.
+    /// The columns of the INSERT, in the order of its parameters: those copied, those that get their default before WHERE, and `unasked`.
     inserted: Vec<usize>,
-    /// A domain is not asked about the NULL in a column that is not copied and has no default.
+    /// Columns of a domain that are not copied and have no default. They get NULL explicitly, so that the domain's checks are not run.
     unasked: Vec<usize>,
 }
 

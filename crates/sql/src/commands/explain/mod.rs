@@ -16,7 +16,7 @@ use super::prepared;
 use crate::state::planning::Environment;
 use crate::state::{Planned, RelationLocks, SessionState, UtilityOutput, query_plan, refuse_changes};
 use base::settings::Id;
-use base::settings::words::{PlanCacheMode, PlanFormat};
+use base::settings::words::{PlanCacheMode, PlanFormat, Words};
 use executor::client::Client;
 use executor::{Locals, Measurements, Run, build_to_run, run_pending_checks};
 use planner::binder::{Parameters, VariableNames};
@@ -194,16 +194,10 @@ fn read_options(explain: &Explain, source: &str) -> Result<ExplainOptions> {
             "settings" => drop(is_on?),
             "format" => {
                 let format = element.text().unwrap_or_default().to_ascii_lowercase();
-                match format.as_str() {
-                    "text" => options.format = PlanFormat::Text,
-                    "json" => options.format = PlanFormat::Json,
-                    "yaml" => options.format = PlanFormat::Yaml,
-                    "xml" => options.format = PlanFormat::Xml,
-                    _ => {
-                        let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
-                        return Err(at(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message)));
-                    }
-                }
+                options.format = PlanFormat::named(&format).ok_or_else(|| {
+                    let message = format!("unrecognized value for EXPLAIN option \"format\": \"{format}\"");
+                    at(Error::new(sqlstate::INVALID_PARAMETER_VALUE, message))
+                })?;
             }
             other => {
                 let message = format!("unrecognized EXPLAIN option \"{other}\"");
