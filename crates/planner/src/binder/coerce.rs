@@ -1,12 +1,12 @@
 //! Giving expressions the types that are wanted of them.
 
 use base::{Error, Oid, Result, sqlstate};
-use plan::{CastExpr, Expr, ExprKind, ROW_MARK};
+use plan::{CastExpr, Expr, ExprKind};
 use syntax::tree::Location;
 use types::{Cast, CastContext, SqlType, TypeKind, Value, oids};
 
 use super::Binder;
-use super::scope::TABLE_OID;
+use super::whole_row::row_of_nullable_side;
 
 impl Binder<'_, '_> {
     /// `expr` as `target`, if there is a way in this context.
@@ -426,21 +426,6 @@ impl Binder<'_, '_> {
                 .hint("You will need to rewrite or cast the expression.")
         })
     }
-}
-
-/// The ROW of the columns of an outer join's nullable side, without the CASE that makes it NULL: cast to a row type, it has NULLs in all fields,
-/// as in PostgreSQL.
-pub(crate) fn row_of_nullable_side(expr: &Expr) -> Option<&Expr> {
-    let ExprKind::Case { operand: None, whens, otherwise: Some(row) } = &expr.kind else { return None };
-    let ([when], ExprKind::Row { fields, is_whole: true, .. }) = (whens.as_slice(), &row.kind) else { return None };
-    let ExprKind::IsNull(mark) = &when.condition.kind else { return None };
-    let ExprKind::Variable(mark) = mark.kind else { return None };
-    let is_of_row = |field: &Expr| match field.kind {
-        ExprKind::Variable(field) => (field.level, field.relation) == (mark.level, mark.relation),
-        _ => false,
-    };
-    let is_mark = matches!(mark.attribute, TABLE_OID | ROW_MARK) && fields.iter().all(is_of_row);
-    (is_mark && matches!(when.result.kind, ExprKind::Constant(Value::Null))).then_some(&**row)
 }
 
 /// Whether reading `text` as a type gives another value when a setting changes, or another time.

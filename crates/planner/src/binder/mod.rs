@@ -41,13 +41,13 @@ mod types;
 mod unresolved;
 mod updatable_view;
 mod volatility;
+mod whole_row;
 mod window;
 
 pub use aggregate::same;
 pub(crate) use aggregate::{is_one_aggregate, is_one_value, same_set_call};
 pub(crate) use assignment::call_unnamed;
 pub use base::settings::words::VariableConflict;
-pub(crate) use coerce::row_of_nullable_side;
 pub use definition::{
     DefinitionUse, column_default, definition_expression, definition_type, named_type, procedure_call,
 };
@@ -61,6 +61,7 @@ pub use trigger::{table_triggers, trigger_condition};
 pub use updatable_view::{check_option, possible_changes, why_not_updatable};
 pub use volatility::is_volatile;
 pub(crate) use volatility::{calls_volatile, is_volatile_query, is_volatile_set};
+pub(crate) use whole_row::row_of_nullable_side;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

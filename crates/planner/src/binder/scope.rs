@@ -5,11 +5,12 @@ use std::sync::Arc;
 use base::{Error, Oid, Result, sqlstate};
 use plan::bound::{FromItem, Relation, WindowSpec, for_each_inner_mut};
 use plan::privileges::Privileges;
-use plan::{CaseWhen, CteId, Expr, ExprKind, ROW_MARK, Variable, bound};
+use plan::{CteId, Expr, ExprKind, Variable, bound};
 use schema::catalog::RelationKind as TableKind;
 use syntax::tree::{Location, Name};
 use types::{RecordShape, SqlType, Value, oids};
 
+use super::whole_row::made_up;
 use super::{Binder, VariableConflict};
 
 /// Which part of a statement an expression belongs to: some allow less than others.
@@ -335,22 +336,6 @@ impl Scope {
         self.from.iter().any(|item| matches!(item, FromItem::Join(_)) && made_up(item, relation, true))
     }
 
-    /// Whether an outer join may make up rows of NULLs for an entry.
-    fn makes_up(&self, relation: u32) -> bool {
-        self.made_up.contains(&relation) || self.from.iter().any(|item| made_up(item, relation, false))
-    }
-
-    /// Notes the entries of an item for which a join around it makes up rows.
-    pub(super) fn note_made_up(&mut self, item: &FromItem) {
-        match item {
-            FromItem::Relation(relation) => self.made_up.push(*relation),
-            FromItem::Join(join) => {
-                self.note_made_up(&join.left);
-                self.note_made_up(&join.right);
-            }
-        }
-    }
-
     /// The variable for a column of an entry.
     pub(super) fn variable(&self, relation: u32, attribute: usize, location: Location) -> Expr {
         let sql_type = self.relations[relation as usize].columns[attribute].sql_type;
@@ -674,73 +659,6 @@ impl Binder<'_, '_> {
         Ok(Some(self.row_of(&item, level, location)))
     }
 
-    /// An item's columns as one value. A function that gives one unnamed scalar is that scalar.
-    pub(super) fn row_of(&mut self, item: &NamedItem, level: u32, location: Location) -> Expr {
-        let all = || item.columns.iter().chain(&item.later_columns);
-        all().for_each(|column| self.reads(column));
-        let index = self.scopes.len() - 1 - level as usize;
-        if let Some(relation) = item.relation
-            && let bound::RelationKind::Function { calls, ordinality: false } =
-                &self.scopes[index].relations[relation as usize].kind
-            && let [call] = calls.as_slice()
-            && !call.composite
-            && let [column] = item.columns.as_slice()
-        {
-            return raised(column.expr.clone(), level, location);
-        }
-        let fields = all().map(|column| raised(column.expr.clone(), level, location)).collect::<Vec<_>>();
-        let type_oid = if item.table == Oid::INVALID { self.row_type(item, index) } else { item.table };
-        let declared = self.composite_shape(type_oid).filter(|shape| shape.fields.len() == fields.len());
-        let shape = types::RecordShape {
-            type_oid,
-            fields: all().map(|column| (column.name.to_string(), column.expr.sql_type)).collect(),
-            attributes: declared.map_or_else(Vec::new, |shape| shape.attributes.clone()),
-        };
-        let row = Expr::new(
-            ExprKind::Row { fields, shape: std::sync::Arc::new(shape), is_whole: true },
-            SqlType::new(type_oid),
-        );
-        match item.relation {
-            Some(relation) if self.scopes[index].makes_up(relation) => {
-                self.row_unless_made_up(row, relation, level, location)
-            }
-            _ => row,
-        }
-    }
-
-    /// The type of the rows of an item that is no table: a function's own, if it has one.
-    fn row_type(&self, item: &NamedItem, scope: usize) -> Oid {
-        let kind = item.relation.map(|relation| &self.scopes[scope].relations[relation as usize].kind);
-        let Some(bound::RelationKind::Function { calls, ordinality: false }) = kind else {
-            return oids::RECORD;
-        };
-        match calls.as_slice() {
-            [call]
-                if call.composite && types::composite_shape(self.context.lookup, call.types.result.oid).is_some() =>
-            {
-                call.types.result.oid
-            }
-            _ => oids::RECORD,
-        }
-    }
-
-    /// A row that is NULL as a whole where an outer join made it up. A table's rows know which table they are of; rows of anything else get
-    /// a mark.
-    fn row_unless_made_up(&self, row: Expr, relation: u32, level: u32, location: Location) -> Expr {
-        let scope = &self.scopes[self.scopes.len() - 1 - level as usize];
-        let (attribute, mark_type) = match &scope.relations[relation as usize].kind {
-            bound::RelationKind::Table(_) => (TABLE_OID, SqlType::new(oids::OID)),
-            _ => (ROW_MARK, SqlType::BOOL),
-        };
-        let variable = Variable { level, relation, attribute, location };
-        let mark = Expr::new(ExprKind::Variable(variable), mark_type);
-        let sql_type = row.sql_type;
-        let condition = Expr::new(ExprKind::IsNull(Box::new(mark)), SqlType::BOOL);
-        let made_up = CaseWhen { condition, result: Expr::null(sql_type) };
-        let otherwise = Some(Box::new(row));
-        Expr::new(ExprKind::Case { operand: None, whens: vec![made_up], otherwise }, sql_type)
-    }
-
     /// Notes that the statement reads a column.
     pub(super) fn reads(&mut self, column: &NamedColumn) {
         if let Some((access, attribute)) = column.read {
@@ -845,18 +763,5 @@ pub(super) trait JoinWithDots {
 impl JoinWithDots for [Name] {
     fn join_with_dots(&self) -> String {
         self.iter().map(Name::as_str).collect::<Vec<_>>().join(".")
-    }
-}
-
-/// Whether an outer join may make up rows of NULLs for the entry.
-fn made_up(item: &FromItem, relation: u32, nullable: bool) -> bool {
-    use plan::JoinKind;
-    match item {
-        FromItem::Relation(found) => *found == relation && nullable,
-        FromItem::Join(join) => {
-            let left = nullable || matches!(join.kind, JoinKind::Right | JoinKind::Full);
-            let right = nullable || matches!(join.kind, JoinKind::Left | JoinKind::Full);
-            made_up(&join.left, relation, left) || made_up(&join.right, relation, right)
-        }
     }
 }
