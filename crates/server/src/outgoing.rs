@@ -664,6 +664,6 @@ mod tests {
         write_fields(&mut body, "ERROR", Error::internal("no").fields());
         let text = String::from_utf8_lossy(&body).into_owned();
         assert!(text.contains("\0Fcrates/server/src/outgoing.rs\0L"), "{text:?}");
-        assert!(text.ends_with("\0Rserver::outgoingRserver::outgoing\0\0"), "{text:?}");
+        assert!(text.ends_with("\0Rserver::outgoing\0\0"), "{text:?}");
     }
 }
