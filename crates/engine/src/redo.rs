@@ -12,7 +12,7 @@ use xact::{RecoveredTransactions, XactRedo};
 use crate::sequence;
 
 /// Records of the engine itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EngineRecord {
     /// A file was made.
     FileCreated(FileNumber),
@@ -20,12 +20,15 @@ pub enum EngineRecord {
     OidsReserved(Oid),
     /// A checkpoint was completed, whose redo point is this.
     CheckpointCompleted(Lsn),
+    /// Somebody has given this place in the log a name.
+    RestorePoint(String),
 }
 
 impl EngineRecord {
     pub(crate) const FILE_CREATED: u8 = 1;
     pub(crate) const OIDS_RESERVED: u8 = 2;
     pub(crate) const CHECKPOINT_COMPLETED: u8 = 3;
+    pub(crate) const RESTORE_POINT: u8 = 4;
 
     /// Reads a record. Takes any bytes.
     ///
@@ -45,6 +48,9 @@ impl EngineRecord {
             Self::CHECKPOINT_COMPLETED => payload
                 .try_into()
                 .map(|bytes| EngineRecord::CheckpointCompleted(Lsn(u64::from_le_bytes(bytes))))
+                .map_err(|_| damaged()),
+            Self::RESTORE_POINT => std::str::from_utf8(payload)
+                .map(|name| EngineRecord::RestorePoint(name.to_owned()))
                 .map_err(|_| damaged()),
             _ => Err(damaged()),
         }
@@ -140,7 +146,7 @@ impl Redo {
                 self.next_oid = self.next_oid.max(oid.0);
                 Ok(())
             }
-            EngineRecord::CheckpointCompleted(_) => Ok(()),
+            EngineRecord::CheckpointCompleted(_) | EngineRecord::RestorePoint(_) => Ok(()),
         }
     }
 
@@ -207,5 +213,7 @@ mod tests {
             EngineRecord::decode(EngineRecord::FILE_CREATED, &7u64.to_le_bytes()).unwrap(),
             EngineRecord::FileCreated(FileNumber(7))
         );
+        let point = EngineRecord::decode(EngineRecord::RESTORE_POINT, "before the move".as_bytes()).unwrap();
+        assert_eq!(point, EngineRecord::RestorePoint("before the move".into()));
     }
 }

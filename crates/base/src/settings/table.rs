@@ -467,7 +467,7 @@ settings! {
     WalDirectIo "wal_direct_io" Kind::Bool, "on", Postmaster, "Write-Ahead Log", "Writes the log past the operating system's cache where the file system can.";
     WalInitZero "wal_init_zero" Kind::Bool, "on", Superuser, "Write-Ahead Log / Settings", "Fills new segments of the log with zeros.";
     WalKeepSize "wal_keep_size" Kind::Integer { minimum: 0, maximum: 2147483647, unit: Unit::Megabytes, words: &[] }, "0", Sighup, "Replication / Sending Servers", "Log that is kept for standbys.";
-    WalLevel "wal_level" Kind::Enum(&["replica", "minimal", "logical"]), "replica", Postmaster, "Write-Ahead Log", "Accepted for compatibility.";
+    WalLevel "wal_level" Kind::Enum(words::WalLevel::WORDS), "replica", Postmaster, "Write-Ahead Log", "The log can do without restore points where this is minimal.";
     WalLogHints "wal_log_hints" Kind::Bool, "off", Postmaster, "Write-Ahead Log / Settings", "Writes pages to the log at hints, too.";
     WalReceiverCreateTempSlot "wal_receiver_create_temp_slot" Kind::Bool, "off", Sighup, "Replication / Standby Servers", "A standby makes a temporary replication slot.";
     WalReceiverStatusInterval "wal_receiver_status_interval" Kind::Integer { minimum: 0, maximum: 2147483, unit: Unit::Seconds, words: &[] }, "10", Sighup, "Replication / Standby Servers", "Time between two reports of a standby.";

@@ -287,6 +287,16 @@ words! {
         /// `fsync` after the writes.
         Fsync "fsync",
     }
+
+    /// `wal_level`
+    WalLevel {
+        /// Restore points are refused.
+        Minimal "minimal",
+        /// The usual one.
+        Replica "replica",
+        /// As `replica`.
+        Logical "logical",
+    }
 }
 
 #[cfg(test)]

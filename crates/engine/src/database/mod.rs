@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::settings::{Id, ServerSettings};
-use base::{Error, Lsn, Oid, Result, sqlstate};
+use base::{Error, Lsn, Oid, Result, Xid, sqlstate};
 use btree::BTreeServices;
 use buffer::{BufferPool, FileRemovals};
 use clog::StatusStore;
@@ -23,7 +23,7 @@ use lockmgr::LockManager;
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Interrupt, Mutex};
 use vfs::descriptors::FileShare;
-use wal::Wal;
+use wal::{RecordHead, RmgrId, Wal};
 use xact::TransactionManager;
 
 pub use checkpoint::CheckpointStatistics;
@@ -37,6 +37,7 @@ use crate::activity::TableActivity;
 use crate::catalog_store::CatalogStore;
 use crate::control::{ControlData, ControlFile};
 use crate::numbers::Numbers;
+use crate::redo::EngineRecord;
 use crate::relations::Relations;
 use crate::sequence::Sequences;
 use crate::session::{Exports, Session};
@@ -322,6 +323,16 @@ impl Database {
         if let Ok(_operation) = self.shared.begin_operation() {
             background::tidy(&self.shared);
         }
+    }
+
+    /// Writes a record that gives its place in the log a name, and returns the record's end. The record is not flushed.
+    ///
+    /// # Errors
+    /// 57P01 if the database is closed.
+    pub fn create_restore_point(&self, name: &str) -> Result<Lsn> {
+        let _operation = self.shared.begin_operation()?;
+        let head = RecordHead { rmgr: RmgrId::ENGINE, info: EngineRecord::RESTORE_POINT, xid: Xid::INVALID };
+        Ok(self.shared.wal.insert(head, &[name.as_bytes()]).end)
     }
 
     /// Takes up settings that may change while the database is open. With `fsync` turned on, what was written without it is
