@@ -25,6 +25,7 @@ mod hash_join;
 mod helpers;
 mod host;
 mod join;
+mod kept_rows;
 mod keys;
 mod limit;
 mod lock_rows;
@@ -147,6 +148,8 @@ enum Replacement {
     None,
     /// This version alone; no row for `None`.
     Only(Option<(Tid, RowBytes)>),
+    /// This row alone, of an entry that is no table; no row for `None`.
+    Row(Option<Vec<Value>>),
 }
 
 /// The stored row a scan gave last.
@@ -486,6 +489,7 @@ fn operator_of<'p>(plan: &'p Plan, locals: &mut Locals<'p>) -> BoxOperator<'p> {
         Node::Filter { input, condition } => Box::new(scan::Filter::new(build(input, locals), condition)),
         Node::OneTimeFilter { input, condition } => Box::new(scan::OneTimeFilter::new(build(input, locals), condition)),
         Node::Project { input, exprs } => Box::new(scan::Project::new(build(input, locals), exprs)),
+        Node::KeptRows { input, scan } => Box::new(kept_rows::KeptRows::new(*scan, build(input, locals))),
         Node::ProjectSet { input, items } => Box::new(function_scan::ProjectSet::new(build(input, locals), items)),
         Node::NestedLoop(node) => {
             let (left, right) = (build(&node.left, locals), build(&node.right, locals));

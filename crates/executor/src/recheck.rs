@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{CommandId, Result, Tid};
 use engine::Table;
-use plan::{Plan, ScanId, ScanSlots};
+use plan::{Plan, RowSlots, ScanId, ScanSlots};
 use schema::row::RowBytes;
 use types::Value;
 
@@ -98,7 +98,7 @@ impl<'p> Recheck<'p> {
                 }
                 Ok(qualifies)
             }
-            plan::Recheck::Rerun { scans } => self.rerun(newest, scans, row, run),
+            plan::Recheck::Rerun { scans, rows } => self.rerun(newest, (scans, rows), row, run),
         }
     }
 
@@ -125,11 +125,12 @@ impl<'p> Recheck<'p> {
     fn rerun(
         &self,
         newest: &[Newest],
-        scans: &'p [ScanSlots],
+        (scans, rows): (&'p [ScanSlots], &'p [RowSlots]),
         row: &mut Vec<Value>,
         run: &mut Run<'_, 'p>,
     ) -> Result<bool> {
-        let count = scans.iter().map(|slots| slots.scan.0 as usize + 1).max().unwrap_or(0);
+        let numbers = scans.iter().map(|slots| slots.scan).chain(rows.iter().map(|slots| slots.scan));
+        let count = numbers.map(|scan| scan.0 as usize + 1).max().unwrap_or(0);
         let mut replacements = vec![Replacement::None; count];
         for slots in scans {
             let changed = newest.iter().find(|version| version.scan == slots.scan);
@@ -147,6 +148,11 @@ impl<'p> Recheck<'p> {
                 }
             };
             replacements[slots.scan.0 as usize] = Replacement::Only(only);
+        }
+        for RowSlots { scan, mark, slots } in rows {
+            let is_there = !row[*mark as usize].is_null();
+            let kept = is_there.then(|| slots.iter().map(|slot| row[*slot as usize].clone()).collect());
+            replacements[scan.0 as usize] = Replacement::Row(kept);
         }
         let mut locals = Locals {
             relations: run.locals.relations,

@@ -317,6 +317,13 @@ pub enum Node {
         /// The new row.
         exprs: Vec<Expr>,
     },
+    /// The rows of an entry that is no table. While a re-check runs the input again, the row alone that the entry had.
+    KeptRows {
+        /// Where rows come from.
+        input: Box<Plan>,
+        /// The number by which the re-check names it.
+        scan: ScanId,
+    },
     /// Each row as often as its set-returning calls give values, in step; a shorter set is padded with NULL.
     ProjectSet {
         /// Where rows come from.
@@ -605,7 +612,20 @@ pub enum Recheck {
     Rerun {
         /// The scans of tables below.
         scans: Vec<ScanSlots>,
+        /// The entries below that are no tables. Each gives the row that it had in the input row.
+        rows: Vec<RowSlots>,
     },
+}
+
+/// Where the columns of an entry that is no table lie in a row further up.
+#[derive(Debug, Clone)]
+pub struct RowSlots {
+    /// Its [`Node::KeptRows`].
+    pub scan: ScanId,
+    /// The slot of its mark ([`ROW_MARK`]): NULL if an outer join has made up the row.
+    pub mark: u32,
+    /// All its slots in the order of its row, the mark among them.
+    pub slots: Vec<u32>,
 }
 
 /// Where the columns of a scan lie in a row further up.

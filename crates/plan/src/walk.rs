@@ -19,6 +19,7 @@ impl Node {
             Node::Filter { input, .. }
             | Node::OneTimeFilter { input, .. }
             | Node::Project { input, .. }
+            | Node::KeptRows { input, .. }
             | Node::ProjectSet { input, .. }
             | Node::Sort { input, .. }
             | Node::Limit { input, .. }

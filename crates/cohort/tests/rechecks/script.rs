@@ -41,6 +41,10 @@ impl Script {
                 let count = choices.between(1, 3);
                 ((0..count).map(|_| choices.change()).collect(), choices.statement_around_locks())
             }
+            _ if seed % 20 == OUTER_JOINED => {
+                let count = choices.between(1, 3);
+                ((0..count).map(|_| choices.change()).collect(), choices.statement_with_outer_join())
+            }
             0 => (choices.definitions(), choices.statement_on_definitions()),
             1 => {
                 rows.extend(choices.keyed_rows());
@@ -112,6 +116,8 @@ struct Choices(StdRng);
 const MERGED: u64 = 0;
 /// The seeds with this last digit have statements around queries that lock rows.
 const LOCKED_BELOW: u64 = 8;
+/// The seeds with this rest by 20 have statements that join rows of VALUES, functions or subqueries, and have an outer join.
+const OUTER_JOINED: u64 = 15;
 const LOCKS: &[&str] = &["for update", "for no key update", "for share", "for key share"];
 
 impl Choices {
@@ -293,6 +299,39 @@ impl Choices {
     }
 
     /// Changes of definitions by the first session.
+    /// A statement that changes or locks rows of `t`, which are joined with rows of no table, and with a table by an outer join.
+    fn statement_with_outer_join(&mut self) -> String {
+        let of_t = self.condition(&["t.b", "t.c", "t.id"]);
+        // Columns `z` and `n`, by which joins are: each value is there once. `n` is NULL in some rows.
+        let rows = self.any(&[
+            "(values (1, 1), (2, null), (3, 3), (11, null)) x (z, n)",
+            "(select g as z, nullif(g, 2) as n from generate_series(1, 12) g) x",
+            "(select tid as z, max(tid) as n from u group by tid) x",
+            "(select distinct b as z, null::int as n from t) x",
+            "generate_series(1, 12) with ordinality x (z, n)",
+            "unnest(array[1, 2, 3, 12], array[1, null, 3]) x (z, n)",
+        ]);
+        let by = self.any(&["t.b = x.z", "t.id = x.z", "t.c = x.n"]);
+        let other = self.any(&["u on u.tid = x.z", "u on u.id = x.n", "t u on u.id = x.z"]);
+        match self.between(0, 5) {
+            0 => format!("delete from t using {rows} left join {other} where {by} and {of_t} returning t.*, x.*"),
+            1 => format!(
+                "update t set c = c + x.z from {rows} left join {other} where {by} and {of_t} returning t.*, x.*, u.*"
+            ),
+            2 => format!("select t.*, x from t left join {rows} on {by} where {of_t} for update of t"),
+            3 => {
+                format!("select t.*, x, u.* from t join {rows} on {by} left join {other} where {of_t} for update of t")
+            }
+            4 => format!(
+                "select t.*, x, u.* from t left join ({rows} left join {other}) on {by} where {of_t} for no key update of t"
+            ),
+            _ => format!(
+                "select t.*, x from t left join lateral (select t.b + g as z, t.c as n from generate_series(0, 0) g) x \
+                 on x.z < 20 where {of_t} for update of t"
+            ),
+        }
+    }
+
     fn definitions(&mut self) -> Vec<String> {
         let change = match self.between(0, 11) {
             0 => "alter table t add d int default 5",

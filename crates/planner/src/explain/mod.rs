@@ -285,6 +285,7 @@ impl<'e> Explainer<'e> {
             Node::Filter { input, condition } => self.filtered(plan, input, condition, shown),
             Node::OneTimeFilter { input, condition } => self.one_time_filter(input, condition, shown),
             Node::Project { input, exprs } => self.project(plan, input, exprs, shown),
+            Node::KeptRows { input, .. } => self.describe(input, shown),
             Node::ProjectSet { input, items } => self.project_set(input, items, shown),
             Node::NestedLoop(join) => self.nested_loop(join, shown),
             Node::HashJoin(join) => self.hash_join(join, shown),

@@ -567,7 +567,7 @@ pub(super) fn raise_query(query: &mut Query, levels: u32) {
 }
 
 /// Whether a query only joins, filters and computes, so that it can become part of another one.
-fn is_simple(query: &Query) -> bool {
+pub(super) fn is_simple(query: &Query) -> bool {
     query.ctes.is_empty()
         && query.set_operation.is_none()
         && !query.is_grouped

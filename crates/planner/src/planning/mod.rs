@@ -260,6 +260,7 @@ fn is_plain_scan(plan: &Plan) -> bool {
     match &plan.node {
         Node::SeqScan(_) | Node::IndexScan(_) | Node::IndexPoint(_) => true,
         Node::Project { input, .. }
+        | Node::KeptRows { input, .. }
         | Node::Filter { input, .. }
         | Node::OneTimeFilter { input, .. }
         | Node::Limit { input, .. } => is_plain_scan(input),

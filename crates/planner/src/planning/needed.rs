@@ -1,8 +1,9 @@
 //! Which columns of which entries are read: scans decode no others.
 
 use plan::bound::{Query, RelationKind, for_each_inner};
-use plan::{Expr, ExprKind};
+use plan::{Expr, ExprKind, ROW_MARK};
 
+use super::flatten::is_simple;
 use super::join::Path;
 
 /// For each entry of a range table, the columns read, in ascending order.
@@ -28,11 +29,14 @@ impl Needed {
         }
     }
 
-    /// The place of every table's row: a second look at one of them keeps the others as they were joined.
+    /// The place of every table's row, and the mark of every other entry's row: a second look at a row keeps the others as they were joined. A
+    /// simple subquery, which PostgreSQL merges in any place, computes its row anew.
     pub(super) fn add_places(&mut self, query: &Query) {
         for (relation, entry) in query.relations.iter().enumerate() {
-            if matches!(entry.kind, RelationKind::Table(_)) {
-                self.add_column(relation as u32, -1);
+            match &entry.kind {
+                RelationKind::Table(_) => self.add_column(relation as u32, -1),
+                RelationKind::Subquery(inner) if is_simple(inner) => {}
+                _ => self.add_column(relation as u32, ROW_MARK),
             }
         }
     }

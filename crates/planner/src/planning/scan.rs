@@ -14,7 +14,7 @@ use types::SqlType;
 
 use super::access::{Access, IndexAccess, ScanPath};
 use super::build::Builder;
-use super::flatten::substitute;
+use super::flatten::{is_simple, substitute};
 use super::fold::{has_subquery, is_volatile};
 use super::leakproof::is_leakproof;
 use super::lower::Layout;
@@ -32,6 +32,8 @@ impl Planner<'_, '_> {
         mut conditions: Vec<Expr>,
     ) -> Result<(Plan, Layout)> {
         let number = scan.relation;
+        let is_kept = builder.keeps_rows
+            && !matches!(&builder.relations[number as usize].kind, RelationKind::Subquery(inner) if is_simple(inner));
         if builder.needed.columns(number).first() != Some(&ROW_MARK) {
             return self.build_unmarked_scan(builder, scan, conditions);
         }
@@ -47,7 +49,13 @@ impl Planner<'_, '_> {
         });
         let exprs = slots.chain([Expr::boolean(true)]).collect();
         layout.slots.push((number, ROW_MARK));
-        Ok((node(Node::Project { input: Box::new(plan), exprs }, width + 1, rows, cost), layout))
+        let marked = node(Node::Project { input: Box::new(plan), exprs }, width + 1, rows, cost);
+        if !is_kept {
+            return Ok((marked, layout));
+        }
+        let scan = self.next_scan();
+        builder.scans.insert(number, scan);
+        Ok((node(Node::KeptRows { input: Box::new(marked), scan }, width + 1, rows, cost), layout))
     }
 
     fn build_unmarked_scan(

@@ -4,8 +4,8 @@ use base::lock_mode::LockMode;
 use base::{Error, Result};
 use plan::bound::{Distinct, Query, RelationKind, TargetEntry};
 use plan::{
-    Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, Recheck, RowLock, ScanColumn, ScanId, ScanSlots,
-    SetCall, SetItem, SortKey, Variable, Window, WindowCall, WindowFrameBound,
+    Aggregate, AggregateCall, Expr, ExprKind, LockRows, Node, Plan, ROW_MARK, Recheck, RowLock, RowSlots, ScanColumn,
+    ScanId, ScanSlots, SetCall, SetItem, SortKey, Variable, Window, WindowCall, WindowFrameBound,
 };
 use rustc_hash::FxHashMap;
 use types::{SqlType, Value};
@@ -624,9 +624,18 @@ impl Planner<'_, '_> {
         has_outer_join: bool,
     ) -> Result<Recheck> {
         let mut slots = Vec::with_capacity(replaced.len());
+        let mut rows = Vec::new();
         for (relation, entry) in query.relations.iter().enumerate() {
             let relation = relation as u32;
-            let (RelationKind::Table(table), Some(scan)) = (&entry.kind, scans.get(&relation)) else { continue };
+            let Some(scan) = scans.get(&relation) else { continue };
+            let RelationKind::Table(table) = &entry.kind else {
+                let own = layout.slots.iter().zip(0..).filter(|(slot, _)| slot.0 == relation);
+                let own = own.map(|(_, place)| place).collect();
+                if let Some(mark) = layout.find(relation, ROW_MARK) {
+                    rows.push(RowSlots { scan: *scan, mark: mark as u32, slots: own });
+                }
+                continue;
+            };
             let Some(ctid) = layout.find(relation, -1) else { continue };
             if !has_outer_join && !replaced.contains(&relation) {
                 continue;
@@ -637,7 +646,7 @@ impl Planner<'_, '_> {
             slots.push(ScanSlots { scan: *scan, table: table.clone(), ctid: ctid as u32, columns });
         }
         if has_outer_join {
-            return Ok(Recheck::Rerun { scans: slots });
+            return Ok(Recheck::Rerun { scans: slots, rows });
         }
         let condition = self.lower_conditions(conditions, layout)?;
         Ok(Recheck::Columns { scans: slots, condition, computed: Vec::new() })

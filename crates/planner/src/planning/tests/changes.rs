@@ -173,7 +173,7 @@ fn row_locks_stand_below_limit_and_above_order() {
         "#]],
         expect![[r#"
             lock row 0 of people: Update, Block
-            run 2 scans again
+            run 2 scans again, keep 0 rows
         "#]],
     );
 }

@@ -121,7 +121,7 @@ impl Details<'_> {
         self.lines.push(match recheck {
             Recheck::Columns { condition: None, .. } => "recheck nothing".to_owned(),
             Recheck::Columns { condition: Some(condition), .. } => format!("recheck {}", self.text(condition)),
-            Recheck::Rerun { scans } => format!("run {} scans again", scans.len()),
+            Recheck::Rerun { scans, rows } => format!("run {} scans again, keep {} rows", scans.len(), rows.len()),
         });
     }
 }
