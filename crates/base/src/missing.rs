@@ -39,7 +39,7 @@ pub fn column_of_item(item: impl Display, name: impl Display) -> Error {
 
 /// 42703, for a column that a relation or a composite type should have.
 #[track_caller]
-pub fn column_of(name: impl Display, relation: impl Display) -> Error {
+pub fn column_of_relation(name: impl Display, relation: impl Display) -> Error {
     part(sqlstate::UNDEFINED_COLUMN, "column", name, "of relation", relation)
 }
 
@@ -105,7 +105,7 @@ pub fn constraint_of_domain(name: impl Display, domain: impl Display) -> Error {
 
 /// 42704
 #[track_caller]
-pub fn trigger(name: impl Display, table: impl Display) -> Error {
+pub fn trigger_for_table(name: impl Display, table: impl Display) -> Error {
     part(sqlstate::UNDEFINED_OBJECT, "trigger", name, "for table", table)
 }
 
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_missing_part_names_the_whole() {
-        let (error, line) = (column_of("c", "t"), line!());
+        let (error, line) = (column_of_relation("c", "t"), line!());
         assert_eq!(
             (error.sqlstate().as_str(), error.message()),
             ("42703", "column \"c\" of relation \"t\" does not exist")

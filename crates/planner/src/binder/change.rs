@@ -138,7 +138,7 @@ impl Binder<'_, '_> {
                 let message = format!("cannot assign to system column \"{}\"", column.name);
                 return Err(self.unsupported(message, column.location));
             }
-            return Err(self.at(missing::column_of(&column.name, target.name()), column.location));
+            return Err(self.at(missing::column_of_relation(&column.name, target.name()), column.location));
         };
         Ok(place)
     }

@@ -34,7 +34,7 @@ impl Binder<'_, '_> {
         for (number, assignment) in update.assignments.iter().enumerate() {
             let column = &assignment.column;
             if !settings.columns.iter().any(|found| found.name == column.name) {
-                return Err(self.at(missing::column_of(&column.name, "pg_settings"), column.location));
+                return Err(self.at(missing::column_of_relation(&column.name, "pg_settings"), column.location));
             }
             if update.assignments[..number].iter().any(|other| other.column.name == column.name) {
                 let message = format!("multiple assignments to same column \"{}\"", column.name);

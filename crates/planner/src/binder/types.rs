@@ -112,7 +112,7 @@ impl Binder<'_, '_> {
         };
         column_type.ok_or_else(|| {
             let table = parts[..parts.len() - 1].join_with_dots();
-            self.at(missing::column_of(column, table), name.location)
+            self.at(missing::column_of_relation(column, table), name.location)
         })
     }
 

@@ -50,7 +50,7 @@ impl Composite {
     }
 
     fn no_field(&self, name: &str) -> Error {
-        missing::column_of(name, &self.def.name)
+        missing::column_of_relation(name, &self.def.name)
     }
 
     fn check_is_free(&self, name: &str) -> Result<()> {

@@ -219,7 +219,7 @@ fn wanted_of_columns(
         let privileges = for_sequence(ddl, subject, privileges, Privileges::SELECT, "SELECT column");
         for name in names {
             let Some((number, found)) = columns.iter().find(|(_, found)| found == name.as_str()) else {
-                return Err(missing::column_of(name, subject.name()));
+                return Err(missing::column_of_relation(name, subject.name()));
             };
             let entry = all.entry(*number).or_insert_with(|| (found.clone(), Privileges::NONE));
             entry.1 = entry.1 | privileges;

@@ -165,7 +165,7 @@ fn index_column(ddl: &Ddl<'_>, index: &IndexDef, column: &str, number: i32) -> R
         }
         place
     } else {
-        names.iter().position(|name| name == column).ok_or_else(|| missing::column_of(column, &index.name))?
+        names.iter().position(|name| name == column).ok_or_else(|| missing::column_of_relation(column, &index.name))?
     };
     let refused = |what: &str| {
         Error::unsupported(format!(

@@ -351,6 +351,6 @@ fn owned_by(ddl: &mut Ddl<'_>, def: &SequenceDef, owner: Option<Vec<Name>>) -> R
             "sequence must be in same schema as table it is linked to",
         ));
     }
-    let Some(place) = table.column_by_name(&column) else { return Err(missing::column_of(&column, &table.name)) };
+    let Some(place) = table.column_by_name(&column) else { return Err(missing::column_of_relation(&column, &table.name)) };
     Ok(Some((table.oid, place)))
 }

@@ -40,7 +40,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateTrigger) -> Result<Utilit
     let (old_table, new_table) = transition_tables(&table, create)?;
     let mut update_columns = Vec::new();
     for name in &create.update_columns {
-        let place = table.column_by_name(name).ok_or_else(|| missing::column_of(name, &table.name))?;
+        let place = table.column_by_name(name).ok_or_else(|| missing::column_of_relation(name, &table.name))?;
         if update_columns.contains(&place) {
             let message = format!("column \"{name}\" specified more than once");
             return Err(Error::new(sqlstate::DUPLICATE_COLUMN, message));
@@ -245,7 +245,7 @@ fn trigger_function(ddl: &Ddl<'_>, create: &CreateTrigger) -> Result<Oid> {
 
 /// The table's trigger of this name: 42704 if there is none.
 pub(super) fn place_of(table: &TableDef, name: &str) -> Result<usize> {
-    table.triggers.iter().position(|def| def.name == name).ok_or_else(|| missing::trigger(name, &table.name))
+    table.triggers.iter().position(|def| def.name == name).ok_or_else(|| missing::trigger_for_table(name, &table.name))
 }
 
 /// ALTER TABLE ... ENABLE and DISABLE TRIGGER.

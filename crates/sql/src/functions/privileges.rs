@@ -320,7 +320,7 @@ fn column_number(run: &Run<'_, '_>, relation: Oid, column: &Value) -> Result<Opt
             let place = fields.iter().position(|(field, _)| field == name.as_str());
             return match place {
                 Some(place) => Ok(Some(place as i32 + 1)),
-                None => Err(missing::column_of(name, &def.name)),
+                None => Err(missing::column_of_relation(name, &def.name)),
             };
         }
         _ => return Ok(Some(1)),
@@ -330,7 +330,7 @@ fn column_number(run: &Run<'_, '_>, relation: Oid, column: &Value) -> Result<Opt
     let own = table.column_by_name(name).map(|place| place as i32 + 1);
     match own.or(of_system.filter(|_| table.kind != RelationKind::View)) {
         Some(number) => Ok(Some(number)),
-        None => Err(missing::column_of(name, &table.name)),
+        None => Err(missing::column_of_relation(name, &table.name)),
     }
 }
 

@@ -81,7 +81,7 @@ fn serial_sequence(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
     let place = catalog.table(table).and_then(|table| table.column_by_name(column_name));
     let Some(place) = place else {
         let relation = catalog.table(table).map_or(table_name, |table| &table.name);
-        return Err(missing::column_of(column_name, relation));
+        return Err(missing::column_of_relation(column_name, relation));
     };
     let owned = catalog.sequences().find(|sequence| sequence.owned_by == Some((table, place)));
     Ok(owned

@@ -64,7 +64,7 @@ impl Parser<'_> {
         let shape = self.row_shape(table)?;
         let found = shape.fields.iter().find(|(name, _)| name == column).ok_or_else(|| {
             let relation = &table[table.len() - 1];
-            missing::column_of(column, relation)
+            missing::column_of_relation(column, relation)
         })?;
         Ok(kind_of(found.1, self.catalog))
     }

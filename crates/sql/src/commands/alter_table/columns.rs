@@ -202,7 +202,7 @@ pub(super) fn drop(ddl: &mut Ddl<'_>, oid: Oid, name: &Name, cascade: bool, if_e
         return Err(Error::unsupported(format!("cannot drop system column \"{name}\"")));
     }
     let Some(place) = def.column_by_name(name) else {
-        return ddl.skip(missing::column_of(name, &def.name), if_exists);
+        return ddl.skip(missing::column_of_relation(name, &def.name), if_exists);
     };
     drop_all(ddl, &[Node::Column(oid, place)], cascade)
 }

@@ -288,7 +288,7 @@ pub(super) fn place_of(table: &TableDef, column: &str) -> Result<usize> {
     if index::is_system_column(column) {
         return Err(Error::unsupported(format!("cannot alter system column \"{column}\"")));
     }
-    table.column_by_name(column).ok_or_else(|| missing::column_of(column, &table.name))
+    table.column_by_name(column).ok_or_else(|| missing::column_of_relation(column, &table.name))
 }
 
 fn add_constraint(ddl: &mut Ddl<'_>, oid: Oid, constraint: &Constraint) -> Result<()> {

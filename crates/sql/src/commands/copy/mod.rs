@@ -105,7 +105,7 @@ fn columns_of_catalog<'c>(table: &'c VirtualTable, names: &'c [Name]) -> Result<
     }
     for (number, name) in names.iter().enumerate() {
         if table.columns.iter().all(|column| column.name != *name) {
-            return Err(missing::column_of(name, &table.name));
+            return Err(missing::column_of_relation(name, &table.name));
         }
         if names[..number].contains(name) {
             return Err(named_twice(name));
@@ -238,7 +238,7 @@ fn columns_of(table: &TableDef, names: &[Name]) -> Result<Vec<usize>> {
     }
     let mut places = Vec::with_capacity(names.len());
     for name in names {
-        let place = table.column_by_name(name).ok_or_else(|| missing::column_of(name, &table.name))?;
+        let place = table.column_by_name(name).ok_or_else(|| missing::column_of_relation(name, &table.name))?;
         if table.columns[place].generated.is_some() {
             let message = format!("column \"{name}\" is a generated column");
             return Err(Error::new(sqlstate::INVALID_COLUMN_REFERENCE, message)
@@ -260,7 +260,7 @@ fn named_twice(name: &str) -> Error {
 /// Checks the columns that an option names: each is copied, and named once. 42703, 42P10, 42701.
 fn check_option_columns(table: &TableDef, columns: &[usize], option: &str, names: &[String]) -> Result<()> {
     for (index, name) in names.iter().enumerate() {
-        let place = table.column_by_name(name).ok_or_else(|| missing::column_of(name, &table.name))?;
+        let place = table.column_by_name(name).ok_or_else(|| missing::column_of_relation(name, &table.name))?;
         if names[..index].contains(name) {
             return Err(named_twice(name));
         }
