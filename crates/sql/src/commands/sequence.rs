@@ -72,17 +72,36 @@ pub(super) fn change(ddl: &mut Ddl<'_>, def: &SequenceDef, options: &[Definition
         }
         changed.owned_by = owned_by(ddl, &changed, owner)?;
     }
-    let (last, is_called) = ddl.engine().sequence_state(def.oid, LockMode::ShareRowExclusive)?;
     // A new position lies in new storage: it comes and goes with the transaction. So do the values that are taken by a new definition.
-    if let Some(position) = said.restart {
-        return restart(ddl, changed, position);
+    match said.restart {
+        Some(position) => {
+            ddl.engine().sequence_state(def.oid, LockMode::ShareRowExclusive)?;
+            restart(ddl, changed, position)
+        }
+        None => redefine(ddl, changed, options.iter().all(|option| option.name == "owned_by")),
     }
+}
+
+/// Gives a sequence another type, as the column has that counts by it. Bounds that were the old type's become the new one's.
+pub(super) fn change_type(ddl: &Ddl<'_>, def: &SequenceDef, type_oid: Oid) -> Result<()> {
+    let mut changed = def.clone();
+    let mut reset = Reset { minimum: false, maximum: false };
+    set_type(&mut changed, type_oid, &mut reset)?;
+    apply_bounds(&mut changed, &[], reset)?;
+    check_position(&changed, "START", changed.start)?;
+    redefine(ddl, changed, false)
+}
+
+/// Puts a definition in place of the one before, where the sequence stands. `keeps_storage`: nothing that numbers are taken by has changed.
+fn redefine(ddl: &Ddl<'_>, changed: SequenceDef, keeps_storage: bool) -> Result<()> {
+    let oid = changed.oid;
+    let (last, is_called) = ddl.engine().sequence_state(oid, LockMode::ShareRowExclusive)?;
     check_position(&changed, "RESTART", last)?;
-    if options.iter().all(|option| option.name == "owned_by") {
+    if keeps_storage {
         return ddl.replace(changed);
     }
     restart(ddl, changed, last)?;
-    if is_called { ddl.engine().place_sequence(def.oid, last, true) } else { Ok(()) }
+    if is_called { ddl.engine().place_sequence(oid, last, true) } else { Ok(()) }
 }
 
 /// Gives a sequence a position that takes effect when the transaction commits.
@@ -223,7 +242,7 @@ fn apply_type(ddl: &Ddl<'_>, def: &mut SequenceDef, option: Option<&DefinitionEl
             // The column has said the type already.
             return Err(Error::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options"));
         }
-        set_type(def, type_oid, &mut reset.minimum, &mut reset.maximum)?;
+        set_type(def, type_oid, &mut reset)?;
     } else if is_new && !matches!(def.type_oid, oids::INT2 | oids::INT4 | oids::INT8) {
         return Err(wrong_type());
     }
@@ -281,19 +300,14 @@ fn wrong_type() -> Error {
     Error::new(sqlstate::INVALID_PARAMETER_VALUE, "sequence type must be smallint, integer, or bigint")
 }
 
-/// Gives a sequence another type; bounds that were the old type's are the new one's then.
-pub(super) fn set_type(
-    def: &mut SequenceDef,
-    type_oid: Oid,
-    reset_minimum: &mut bool,
-    reset_maximum: &mut bool,
-) -> Result<()> {
+/// Puts the type in, and notes which bounds were those of the old one.
+fn set_type(def: &mut SequenceDef, type_oid: Oid, reset: &mut Reset) -> Result<()> {
     if !matches!(type_oid, oids::INT2 | oids::INT4 | oids::INT8) {
         return Err(wrong_type());
     }
     let (least, greatest) = bounds(def.type_oid);
-    *reset_maximum = *reset_maximum || def.maximum == greatest;
-    *reset_minimum = *reset_minimum || def.minimum == least;
+    reset.maximum |= def.maximum == greatest;
+    reset.minimum |= def.minimum == least;
     def.type_oid = type_oid;
     Ok(())
 }
@@ -351,6 +365,8 @@ fn owned_by(ddl: &mut Ddl<'_>, def: &SequenceDef, owner: Option<Vec<Name>>) -> R
             "sequence must be in same schema as table it is linked to",
         ));
     }
-    let Some(place) = table.column_by_name(&column) else { return Err(missing::column_of_relation(&column, &table.name)) };
+    let Some(place) = table.column_by_name(&column) else {
+        return Err(missing::column_of_relation(&column, &table.name));
+    };
     Ok(Some((table.oid, place)))
 }

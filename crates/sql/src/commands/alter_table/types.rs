@@ -135,21 +135,7 @@ fn convert_identity(ddl: &Ddl<'_>, new: &TableDef, place: usize) -> Result<()> {
     }
     let catalog = ddl.catalog();
     let Some(counts) = catalog.sequence(identity.sequence) else { return Ok(()) };
-    let mut counts = (**counts).clone();
-    let (mut reset_minimum, mut reset_maximum) = (false, false);
-    sequence::set_type(&mut counts, column.type_oid, &mut reset_minimum, &mut reset_maximum)?;
-    let bounds = match column.type_oid {
-        oids::INT2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        oids::INT4 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        _ => (i64::MIN, i64::MAX),
-    };
-    if reset_maximum {
-        counts.maximum = if counts.increment > 0 { bounds.1 } else { -1 };
-    }
-    if reset_minimum {
-        counts.minimum = if counts.increment > 0 { 1 } else { bounds.0 };
-    }
-    ddl.replace(counts)
+    sequence::change_type(ddl, counts, column.type_oid)
 }
 
 /// 0A000 for a column that views, triggers or generated columns use.
