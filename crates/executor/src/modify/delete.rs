@@ -7,7 +7,7 @@ use schema::catalog::TriggerTiming;
 use schema::row::RowBytes;
 use types::Value;
 
-use super::{Attempt, Obstacle, OpenTarget, already_changed, ctid};
+use super::{Attempt, Obstacle, OpenTarget, ctid};
 use crate::recheck::{Recheck, Rechecked};
 use crate::scan::evaluate_into;
 use crate::{BoxOperator, Firing, Operator, Run};
@@ -61,7 +61,7 @@ impl<'p> DeleteRows<'p> {
                 Rechecked::Qualifies(version) => tid = version,
                 Rechecked::Fails => return Ok(false),
                 Rechecked::SelfModified(command) => {
-                    already_changed("deleted", command, run)?;
+                    Obstacle::SelfModified { command, in_lock: false }.next_version("deleted", run)?;
                     return Ok(false);
                 }
             }

@@ -8,7 +8,7 @@ use types::Value;
 
 use super::delete::delete_row;
 use super::insert::insert_row;
-use super::update::RowUpdate;
+use super::update::{OldRow, RowUpdate};
 use super::{Attempt, Obstacle, OpenTarget, assigned_columns, ctid};
 use crate::evaluate::{evaluate, is_true};
 use crate::recheck::{Recheck, Rechecked};
@@ -150,7 +150,7 @@ impl<'p> MergeRows<'p> {
             let update = updates[number].as_mut();
             let is_update = update.is_some();
             let attempt = match update {
-                Some(update) => update.attempt(target, &mut tid, &self.old, &self.current, run)?,
+                Some(update) => update.attempt(target, &mut tid, OldRow::stored(&self.old), &self.current, run)?,
                 None => delete_row(target, &mut tid, &self.old, true, run)?,
             };
             let obstacle = match attempt {

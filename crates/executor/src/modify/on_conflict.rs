@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use types::Value;
 
 use super::insert::{Stored, after_insert, is_to_be_inserted};
-use super::update::RowUpdate;
+use super::update::{OldRow, RowUpdate};
 use super::{Attempt, Obstacle, OpenTarget, assigned_columns};
 use crate::Run;
 use crate::evaluate::is_true;
@@ -154,6 +154,7 @@ impl<'p> ExistingRow<'p> {
         let newest = run.engine().newest_version(&open.table, locked, &mut self.bytes)?;
         let Some(mut tid) = newest else { return Ok(Change::Gone) };
         let mut both = open.values_of(&self.bytes, tid)?;
+        let existing_columns = both.len();
         both.extend(values.iter().cloned());
         if self.clause.reads_version {
             open.push_version(tid, &mut both)?;
@@ -163,7 +164,8 @@ impl<'p> ExistingRow<'p> {
         {
             return Ok(Change::LeftAlone);
         }
-        match self.update.attempt(open, &mut tid, &self.bytes, &both, run)? {
+        let old = OldRow::with_values(&self.bytes, &both[..existing_columns]);
+        match self.update.attempt(open, &mut tid, old, &both, run)? {
             Attempt::Done { stored, row } => {
                 if let Some(row) = row {
                     *values = row;

@@ -1,5 +1,6 @@
 //! UPDATE.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base::{Result, Tid};
@@ -9,7 +10,7 @@ use schema::catalog::TriggerTiming;
 use schema::row::{ColumnSet, Datum, RowBytes};
 use types::Value;
 
-use super::{Attempt, Datums, Obstacle, OpenTarget, already_changed, assigned_columns, changed_columns, ctid};
+use super::{Attempt, Datums, Obstacle, OpenTarget, assigned_columns, changed_columns, ctid};
 use crate::evaluate::evaluate;
 use crate::keys::TableKeys;
 use crate::recheck::{Recheck, Rechecked};
@@ -55,7 +56,7 @@ impl<'p> UpdateRows<'p> {
         }
         loop {
             let (open, update) = self.open.as_mut().expect("opened before the first row");
-            let obstacle = match update.attempt(open, &mut tid, &self.old, &self.current, run)? {
+            let obstacle = match update.attempt(open, &mut tid, OldRow::stored(&self.old), &self.current, run)? {
                 Attempt::Done { stored, row } => {
                     if let (Some(returning), Some(row)) = (&node.returning, row) {
                         self.current.extend(row);
@@ -75,10 +76,35 @@ impl<'p> UpdateRows<'p> {
                 Rechecked::Qualifies(version) => tid = version,
                 Rechecked::Fails => return Ok(false),
                 Rechecked::SelfModified(command) => {
-                    already_changed("updated", command, run)?;
+                    Obstacle::SelfModified { command, in_lock: false }.next_version("updated", run)?;
                     return Ok(false);
                 }
             }
+        }
+    }
+}
+
+/// The version of a row that an UPDATE replaces.
+#[derive(Clone, Copy)]
+pub(super) struct OldRow<'r> {
+    bytes: &'r RowBytes,
+    /// Its values, if they have been read already.
+    values: Option<&'r [Value]>,
+}
+
+impl<'r> OldRow<'r> {
+    pub(super) fn stored(bytes: &'r RowBytes) -> OldRow<'r> {
+        OldRow { bytes, values: None }
+    }
+
+    pub(super) fn with_values(bytes: &'r RowBytes, values: &'r [Value]) -> OldRow<'r> {
+        OldRow { bytes, values: Some(values) }
+    }
+
+    fn values(self, open: &OpenTarget<'_>, tid: Tid) -> Result<Cow<'r, [Value]>> {
+        match self.values {
+            Some(values) => Ok(Cow::Borrowed(values)),
+            None => open.values_of(self.bytes, tid).map(Cow::Owned),
         }
     }
 }
@@ -113,7 +139,7 @@ impl<'p> RowUpdate<'p> {
         &mut self,
         open: &OpenTarget<'p>,
         tid: &mut Tid,
-        old: &RowBytes,
+        old: OldRow<'_>,
         input: &[Value],
         run: &mut Run<'_, 'p>,
     ) -> Result<Attempt> {
@@ -132,7 +158,7 @@ impl<'p> RowUpdate<'p> {
         }
         self.check_not_null(open, old, run)?;
         self.arena.reset();
-        let mut datums: Datums<'_> = open.table.row(old).iter().collect();
+        let mut datums: Datums<'_> = open.table.row(old.bytes).iter().collect();
         datums.resize(open.kinds.len(), Datum::Null);
         for (assignment, value) in self.assignments.iter().zip(&self.assigned) {
             let column = assignment.column as usize;
@@ -156,15 +182,15 @@ impl<'p> RowUpdate<'p> {
         &mut self,
         open: &OpenTarget<'p>,
         tid: Tid,
-        old: &RowBytes,
+        old: OldRow<'_>,
         run: &mut Run<'_, 'p>,
     ) -> Result<Attempt> {
-        let existing = open.values_of(old, tid)?;
-        let mut updated = self.new_values(existing.clone());
+        let existing = old.values(open, tid)?;
+        let mut updated = self.new_values(existing.to_vec());
         let mut changed = &self.changed;
         let all;
         if let Some(triggers) = open.triggers(TriggerTiming::Before, true, Event::Update) {
-            let (old, new) = (Some(existing.as_slice()), Some(updated.as_slice()));
+            let (old, new) = (Some(&*existing), Some(updated.as_slice()));
             match Firing(triggers).before_row(Event::Update, Some(&self.named), old, new, run)? {
                 Some(values) => updated = values,
                 None => return Ok(Attempt::LeftAlone),
@@ -187,7 +213,7 @@ impl<'p> RowUpdate<'p> {
         let is_own = open.has_made(tid, run)?;
         open.queue_constraints(run, |keys| keys.after_update(&existing, &updated, (stored, is_own), run));
         if let Some(triggers) = &open.target.triggers {
-            let rows = (Some(existing.as_slice()), Some(updated.as_slice()));
+            let rows = (Some(&*existing), Some(updated.as_slice()));
             Firing(triggers).after_row(Event::Update, Some(&self.named), rows, &open.captures, run)?;
         }
         open.check_views(&updated, run)?;
@@ -195,13 +221,13 @@ impl<'p> RowUpdate<'p> {
     }
 
     /// 23502 for a NULL that is assigned to a NOT NULL column.
-    fn check_not_null(&self, open: &OpenTarget<'p>, old: &RowBytes, run: &Run<'_, 'p>) -> Result<()> {
+    fn check_not_null(&self, open: &OpenTarget<'p>, old: OldRow<'_>, run: &Run<'_, 'p>) -> Result<()> {
         let columns = &open.table.def.columns;
         let nulls = self.assignments.iter().zip(&self.assigned).filter(|(_, value)| value.is_null());
         let missing = nulls.map(|(assignment, _)| assignment.column as usize).filter(|place| columns[*place].not_null);
         // The first in the order of the table is told, however they were assigned.
         let Some(place) = missing.min() else { return Ok(()) };
-        let values = self.new_values(open.values_of(old, Tid::INVALID)?);
+        let values = self.new_values(old.values(open, Tid::INVALID)?.into_owned());
         Err(open.not_null_violation(&columns[place].name, &values, run))
     }
 
