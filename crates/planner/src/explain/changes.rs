@@ -3,7 +3,7 @@
 use plan::{Delete, Event, Expr, Insert, Merge, OnConflict, ScanColumn, Target, Update, ViewChange};
 
 use super::slots::Slot;
-use super::{Explainer, Property, Shown, relation};
+use super::{Explainer, Property, Shown, set_relation};
 
 impl Explainer<'_> {
     pub(super) fn insert(&mut self, insert: &Insert, shown: &mut Shown) -> Vec<Slot> {
@@ -27,7 +27,7 @@ impl Explainer<'_> {
         self.returned(delete.returning.as_deref(), slots, &delete.target, shown)
     }
 
-    pub(super) fn merge_rows(&mut self, merge: &Merge, shown: &mut Shown) -> Vec<Slot> {
+    pub(super) fn merge(&mut self, merge: &Merge, shown: &mut Shown) -> Vec<Slot> {
         self.change("Merge", &merge.target, &merge.alias, shown);
         let slots = self.input(&merge.input, "Outer", shown);
         for clause in &merge.clauses {
@@ -52,7 +52,7 @@ impl Explainer<'_> {
         shown.kind.push(("Node Type", Property::Text("ModifyTable".to_owned())));
         shown.kind.push(("Operation", Property::Text(operation.to_owned())));
         shown.title = self.scan_title(operation, &target.table, alias);
-        relation(shown, &target.table.name, alias);
+        set_relation(shown, &target.table.name, alias);
         shown.rows = 0.0;
     }
 

@@ -3,7 +3,7 @@
 use plan::{Aggregate, Plan, RecursiveUnion, SetOperator, Window};
 
 use super::slots::Slot;
-use super::{Explainer, Property, Shown, name};
+use super::{Explainer, Property, Shown, set_node_type};
 
 impl Explainer<'_> {
     pub(super) fn aggregate(&mut self, aggregate: &Aggregate, cost: f64, shown: &mut Shown) -> Vec<Slot> {
@@ -17,7 +17,7 @@ impl Explainer<'_> {
         } else {
             title
         };
-        name(shown, "Aggregate");
+        set_node_type(shown, "Aggregate");
         shown.title = title.to_owned();
         shown.kind.push(("Strategy", Property::Text(strategy.to_owned())));
         shown.kind.push(("Partial Mode", Property::Text("Simple".to_owned())));
@@ -39,7 +39,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn window(&mut self, window: &Window, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "WindowAgg");
+        set_node_type(shown, "WindowAgg");
         let mut slots = self.input(&window.input, "Outer", shown);
         let input = slots.clone();
         for call in &window.calls {
@@ -51,7 +51,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn distinct(&mut self, input: &Plan, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Aggregate");
+        set_node_type(shown, "Aggregate");
         shown.title = "HashAggregate".to_owned();
         shown.kind.push(("Strategy", Property::Text("Hashed".to_owned())));
         shown.kind.push(("Partial Mode", Property::Text("Simple".to_owned())));
@@ -63,7 +63,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn distinct_on(&mut self, input: &Plan, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Unique");
+        set_node_type(shown, "Unique");
         self.input(input, "Outer", shown)
     }
 
@@ -75,7 +75,7 @@ impl Explainer<'_> {
         right: &Plan,
         shown: &mut Shown,
     ) -> Vec<Slot> {
-        name(shown, "SetOp");
+        set_node_type(shown, "SetOp");
         let command = match (operation, all) {
             (SetOperator::Intersect, false) => "Intersect",
             (SetOperator::Intersect, true) => "Intersect All",
@@ -91,7 +91,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn append(&mut self, inputs: &[Plan], shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Append");
+        set_node_type(shown, "Append");
         let mut slots = Vec::new();
         for (number, input) in inputs.iter().enumerate() {
             let of_input = self.input(input, "Member", shown);
@@ -103,7 +103,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn recursive_union(&mut self, union: &RecursiveUnion, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Recursive Union");
+        set_node_type(shown, "Recursive Union");
         let slots = self.input(&union.anchor, "Outer", shown);
         self.input(&union.recursive, "Inner", shown);
         slots

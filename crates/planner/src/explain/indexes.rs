@@ -6,18 +6,18 @@ use types::reg_types::quote_identifier;
 use types::{SqlType, oids};
 
 use super::slots::Slot;
-use super::{Explainer, Property, Shown, name, relation};
+use super::{Explainer, Property, Shown, set_node_type, set_relation};
 
 impl Explainer<'_> {
     pub(super) fn index_scan(&mut self, scan: &IndexScan, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Index Scan");
+        set_node_type(shown, "Index Scan");
         let direction = if scan.backward { " Backward" } else { "" };
         let what = format!("Index Scan{direction} using {}", quote_identifier(&scan.index.name));
         shown.title = self.scan_title(&what, &scan.table, &scan.alias);
         let direction = if scan.backward { "Backward" } else { "Forward" };
         shown.kind.push(("Scan Direction", Property::Text(direction.to_owned())));
         shown.kind.push(("Index Name", Property::Text(scan.index.name.clone())));
-        relation(shown, &scan.table.name, &scan.alias);
+        set_relation(shown, &scan.table.name, &scan.alias);
         let slots = self.scan_slots(&scan.table, &scan.alias, &scan.columns);
         self.range_condition(scan, shown);
         self.filter(shown, scan.filter.as_ref(), &slots);
@@ -100,12 +100,12 @@ impl Explainer<'_> {
     }
 
     pub(super) fn index_point(&mut self, scan: &IndexPoint, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Index Scan");
+        set_node_type(shown, "Index Scan");
         let what = format!("Index Scan using {}", quote_identifier(&scan.index.name));
         shown.title = self.scan_title(&what, &scan.table, &scan.alias);
         shown.kind.push(("Scan Direction", Property::Text("Forward".to_owned())));
         shown.kind.push(("Index Name", Property::Text(scan.index.name.clone())));
-        relation(shown, &scan.table.name, &scan.alias);
+        set_relation(shown, &scan.table.name, &scan.alias);
         let slots = self.scan_slots(&scan.table, &scan.alias, &scan.columns);
         scan.key.iter().for_each(|value| self.subplans(shown, value, &[]));
         let conditions = scan

@@ -3,12 +3,12 @@
 use plan::{Expr, HashJoin, JoinKind, MergeJoin, NestedLoop, Node, Plan};
 
 use super::slots::Slot;
-use super::{Explainer, Property, Shown, name};
+use super::{Explainer, Property, Shown, set_node_type};
 
 impl Explainer<'_> {
     pub(super) fn nested_loop(&mut self, join: &NestedLoop, shown: &mut Shown) -> Vec<Slot> {
         let title = join_title("Nested Loop", join.kind);
-        name(shown, "Nested Loop");
+        set_node_type(shown, "Nested Loop");
         shown.title = title;
         shown.kind.push(("Join Type", Property::Text(join_name(join.kind).to_owned())));
         let left = self.input(&join.left, "Outer", shown);
@@ -25,11 +25,11 @@ impl Explainer<'_> {
             child = materialize;
         }
         shown.children.push(child);
-        self.joined(shown, left, right, join.kind, "Join Filter", join.condition.as_ref())
+        self.joined(shown, left, right, join.kind, join.condition.as_ref())
     }
 
     pub(super) fn hash_join(&mut self, join: &HashJoin, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Hash Join");
+        set_node_type(shown, "Hash Join");
         shown.title = join_title("Hash", join.kind);
         shown.kind.push(("Join Type", Property::Text(join_name(join.kind).to_owned())));
         let left = self.input(&join.left, "Outer", shown);
@@ -44,11 +44,11 @@ impl Explainer<'_> {
         shown.children.push(hash);
         let text = self.equalities(&join.left_keys, &join.right_keys, &left, &right);
         shown.properties.push(("Hash Cond", Property::Text(text)));
-        self.joined(shown, left, right, join.kind, "Join Filter", join.condition.as_ref())
+        self.joined(shown, left, right, join.kind, join.condition.as_ref())
     }
 
     pub(super) fn merge_join(&mut self, join: &MergeJoin, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Merge Join");
+        set_node_type(shown, "Merge Join");
         shown.title = join_title("Merge", join.kind);
         shown.kind.push(("Join Type", Property::Text(join_name(join.kind).to_owned())));
         let left = self.input(&join.left, "Outer", shown);
@@ -58,7 +58,7 @@ impl Explainer<'_> {
         shown.children.push(child);
         let text = self.equalities(&join.left_keys, &join.right_keys, &left, &right);
         shown.properties.push(("Merge Cond", Property::Text(text)));
-        self.joined(shown, left, right, join.kind, "Join Filter", join.condition.as_ref())
+        self.joined(shown, left, right, join.kind, join.condition.as_ref())
     }
 
     /// A node of a join's inner side that keeps the rows of `child`.
@@ -72,7 +72,7 @@ impl Explainer<'_> {
             relationship: "Inner",
             ..Shown::default()
         };
-        name(&mut shown, kind);
+        set_node_type(&mut shown, kind);
         // Clients tell by it which columns an outer join may leave without a value.
         if self.context.options.verbose && !slots.is_empty() {
             shown.properties.push(("Output", Property::List(self.written(slots))));
@@ -95,14 +95,13 @@ impl Explainer<'_> {
         left: Vec<Slot>,
         right: Vec<Slot>,
         kind: JoinKind,
-        key: &'static str,
         condition: Option<&Expr>,
     ) -> Vec<Slot> {
         let left_count = left.len();
         let mut slots = left;
         slots.extend(right);
         if let Some(condition) = condition {
-            self.condition(shown, key, condition, &slots, (true, None));
+            self.condition(shown, "Join Filter", condition, &slots, (true, None));
         }
         if matches!(kind, JoinKind::Semi | JoinKind::Anti) {
             slots.truncate(left_count);

@@ -306,18 +306,18 @@ impl<'e> Explainer<'e> {
             Node::Insert(insert) => self.insert(insert, shown),
             Node::Update(update) => self.update(update, shown),
             Node::ViewChange(change) => self.view_change(change, shown),
-            Node::Merge(merge) => self.merge_rows(merge, shown),
+            Node::Merge(merge) => self.merge(merge, shown),
             Node::Delete(delete) => self.delete(delete, shown),
         }
     }
 }
 
-fn name(shown: &mut Shown, name: &'static str) {
+fn set_node_type(shown: &mut Shown, name: &'static str) {
     shown.title = name.to_owned();
     shown.kind.push(("Node Type", Property::Text(name.to_owned())));
 }
 
-fn relation(shown: &mut Shown, table: &str, alias: &str) {
+fn set_relation(shown: &mut Shown, table: &str, alias: &str) {
     shown.kind.push(("Relation Name", Property::Text(table.to_owned())));
     shown.kind.push(("Alias", Property::Text(alias.to_owned())));
 }

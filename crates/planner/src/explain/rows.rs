@@ -3,27 +3,27 @@
 use plan::{Cte, Expr, LockRows, Node, Plan, SetItem, SortKey};
 
 use super::slots::Slot;
-use super::{Explainer, Property, Shown, name};
+use super::{Explainer, Property, Shown, set_node_type};
 use crate::deparse::sort_suffix;
 
 impl Explainer<'_> {
     pub(super) fn filtered(&mut self, plan: &Plan, input: &Plan, condition: &Expr, shown: &mut Shown) -> Vec<Slot> {
         let (child, slots) = self.node(input);
         let is_group = matches!(input.node, Node::Aggregate(_));
-        self.merge(plan, shown, child);
+        self.absorb(plan, shown, child);
         self.condition(shown, "Filter", condition, &slots, (!is_group, None));
         slots
     }
 
     pub(super) fn one_time_filter(&mut self, input: &Plan, condition: &Expr, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Result");
+        set_node_type(shown, "Result");
         self.condition(shown, "One-Time Filter", condition, &[], (true, None));
         self.input(input, "Outer", shown)
     }
 
     pub(super) fn project(&mut self, plan: &Plan, input: &Plan, exprs: &[Expr], shown: &mut Shown) -> Vec<Slot> {
         let (child, slots) = self.node(input);
-        self.merge(plan, shown, child);
+        self.absorb(plan, shown, child);
         for expr in exprs {
             self.subplans(shown, expr, &slots);
         }
@@ -31,7 +31,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn project_set(&mut self, input: &Plan, items: &[SetItem], shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "ProjectSet");
+        set_node_type(shown, "ProjectSet");
         let mut slots = self.input(input, "Outer", shown);
         for item in items {
             match item {
@@ -50,7 +50,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn sort(&mut self, plan: &Plan, input: &Plan, keys: &[SortKey], shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Sort");
+        set_node_type(shown, "Sort");
         let slots = self.input(input, "Outer", shown);
         shown.startup = plan.cost;
         shown.properties.push(("Sort Key", Property::List(self.sort_keys(keys, &slots))));
@@ -64,7 +64,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn limit(&mut self, input: &Plan, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Limit");
+        set_node_type(shown, "Limit");
         let slots = self.input(input, "Outer", shown);
         shown.startup = shown.children[0].startup;
         slots
@@ -80,19 +80,19 @@ impl Explainer<'_> {
             before.push(child);
         }
         let (child, slots) = self.node(input);
-        self.merge(plan, shown, child);
+        self.absorb(plan, shown, child);
         before.append(&mut shown.children);
         shown.children = before;
         slots
     }
 
     pub(super) fn lock_rows(&mut self, lock: &LockRows, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "LockRows");
+        set_node_type(shown, "LockRows");
         self.input(&lock.input, "Outer", shown)
     }
 
     /// Takes what is shown of the input in place of a node that has no line of its own.
-    fn merge(&self, plan: &Plan, shown: &mut Shown, input: Shown) {
+    fn absorb(&self, plan: &Plan, shown: &mut Shown, input: Shown) {
         let own = std::mem::take(shown);
         *shown = input;
         shown.total = own.total.max(shown.total);

@@ -6,11 +6,11 @@ use types::reg_types::quote_identifier;
 use types::{SqlType, oids};
 
 use super::slots::Slot;
-use super::{Explainer, Property, Shown, name, relation};
+use super::{Explainer, Property, Shown, set_node_type, set_relation};
 
 impl Explainer<'_> {
     pub(super) fn result(&mut self, exprs: &[Expr], condition: Option<&Expr>, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Result");
+        set_node_type(shown, "Result");
         for expr in exprs {
             self.subplans(shown, expr, &[]);
         }
@@ -21,7 +21,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn values(&mut self, rows: &[Vec<Expr>], shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Values Scan");
+        set_node_type(shown, "Values Scan");
         shown.title = "Values Scan on \"*VALUES*\"".to_owned();
         shown.kind.push(("Alias", Property::Text("*VALUES*".to_owned())));
         let first: &[Expr] = rows.first().map_or(&[], Vec::as_slice);
@@ -33,25 +33,25 @@ impl Explainer<'_> {
     }
 
     pub(super) fn seq_scan(&mut self, scan: &SeqScan, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Seq Scan");
+        set_node_type(shown, "Seq Scan");
         shown.title = self.scan_title("Seq Scan", &scan.table, &scan.alias);
-        relation(shown, &scan.table.name, &scan.alias);
+        set_relation(shown, &scan.table.name, &scan.alias);
         let slots = self.scan_slots(&scan.table, &scan.alias, &scan.columns);
         self.filter(shown, scan.filter.as_ref(), &slots);
         slots
     }
 
     pub(super) fn current_of(&mut self, scan: &CurrentOf, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Tid Scan");
+        set_node_type(shown, "Tid Scan");
         shown.title = self.scan_title("Tid Scan", &scan.table, &scan.alias);
-        relation(shown, &scan.table.name, &scan.alias);
+        set_relation(shown, &scan.table.name, &scan.alias);
         let cursor = quote_identifier(&scan.cursor.name);
         shown.properties.push(("TID Cond", Property::Text(format!("CURRENT OF {cursor}"))));
         self.scan_slots(&scan.table, &scan.alias, &scan.columns)
     }
 
     pub(super) fn function_scan(&mut self, scan: &FunctionScan, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Function Scan");
+        set_node_type(shown, "Function Scan");
         let function = scan.calls.first().map_or("", |call| match &call.function {
             FunctionTarget::Builtin(function) => function.name,
             FunctionTarget::Stored(function) => function.name.as_str(),
@@ -103,10 +103,10 @@ impl Explainer<'_> {
     }
 
     pub(super) fn virtual_scan(&mut self, scan: &VirtualScan, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "Seq Scan");
+        set_node_type(shown, "Seq Scan");
         let table = quote_identifier(&scan.table.name);
         shown.title = with_alias(&format!("Seq Scan on {table}"), &scan.table.name, &scan.alias);
-        relation(shown, &scan.table.name, &scan.alias);
+        set_relation(shown, &scan.table.name, &scan.alias);
         let slots: Vec<Slot> = scan
             .columns
             .iter()
@@ -127,7 +127,7 @@ impl Explainer<'_> {
         width: u32,
         shown: &mut Shown,
     ) -> Vec<Slot> {
-        name(shown, "CTE Scan");
+        set_node_type(shown, "CTE Scan");
         let cte_name = self.ctes.get(&cte.0).cloned().unwrap_or_else(|| alias.to_string());
         shown.title = with_alias(&format!("CTE Scan on {}", quote_identifier(&cte_name)), &cte_name, alias);
         shown.kind.push(("CTE Name", Property::Text(cte_name)));
@@ -138,7 +138,7 @@ impl Explainer<'_> {
     }
 
     pub(super) fn work_table_scan(&mut self, cte: CteId, width: u32, shown: &mut Shown) -> Vec<Slot> {
-        name(shown, "WorkTable Scan");
+        set_node_type(shown, "WorkTable Scan");
         let cte_name = self.ctes.get(&cte.0).cloned().unwrap_or_default();
         shown.title = format!("WorkTable Scan on {}", quote_identifier(&cte_name));
         shown.kind.push(("CTE Name", Property::Text(cte_name.clone())));
