@@ -10,16 +10,16 @@ pub mod client;
 mod connection_budget;
 pub mod conversation;
 pub mod decode;
+pub mod listener;
 pub mod outgoing;
 pub mod port;
-pub mod server;
 pub mod startup;
 pub mod stream;
 pub mod tls;
 mod unix_socket;
 pub mod worker;
 
-pub use server::{Server, ServerOptions, address_count, worker_threads};
+pub use listener::{Server, ServerOptions, address_count, worker_threads};
 pub use tls::CurrentCredentials;
 pub use unix_socket::SocketOptions;
 pub use worker::StopMode;
