@@ -287,7 +287,7 @@ impl Reader<'_> {
                 let value = self.name(field, ROMAN_MONTHS.into_iter().rev())?;
                 set(&mut self.found.month, 12 - value, field)
             }
-            _ => Ok(()),
+            other => unreachable!("{other:?} is no name"),
         }
     }
 
@@ -374,7 +374,7 @@ impl Reader<'_> {
             DateField::WeekOfMonth => &mut found.week_of_month,
             DateField::Century => &mut found.century,
             DateField::Julian => &mut found.julian,
-            _ => return Ok(()),
+            other => unreachable!("{other:?} is no plain number"),
         };
         set(place, value, field)
     }
