@@ -164,7 +164,7 @@ fn readable_body(body: &str, catalog: &CatalogView) -> String {
         Ok(_) => Named::Scalar,
         Err(_) => Named::Other,
     };
-    with_records(&super::returns::with_expressions(body), what_is)
+    with_records(&super::return_names::with_expressions(body), what_is)
 }
 
 fn result_shape(function: &FunctionDef, compiled: &Function, catalog: &CatalogView) -> Option<Arc<RecordShape>> {

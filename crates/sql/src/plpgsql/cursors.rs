@@ -9,8 +9,8 @@ use base::{Error, Result, sqlstate};
 use syntax::tree::{Fetch, FetchDirection, Name};
 use types::{SqlType, Value};
 
-use super::dynamic::open_dynamic;
-use super::embedded::{columns_of, dynamic, set_found};
+use super::dynamic::{Dynamic, open_dynamic};
+use super::embedded::{columns_of, set_found};
 use super::expression::{evaluate, open_statement, told_from};
 use super::frame::Frame;
 use super::interpret::{Flow, run_statements};
@@ -124,7 +124,7 @@ fn open_source(
     match source {
         RowSource::Query(query) => Ok((open_statement(query, scroll, frame, run)?, Arc::clone(&query.text))),
         RowSource::Dynamic { text, parameters } => {
-            let dynamic = dynamic(text, parameters, is_cursor, frame, run)?;
+            let dynamic = Dynamic::of(text, parameters, is_cursor, frame, run)?;
             Ok((open_dynamic(&dynamic, scroll, frame, run)?, Arc::from(dynamic.text)))
         }
     }

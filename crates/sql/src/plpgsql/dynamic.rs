@@ -8,11 +8,12 @@ use plan::StatementKind;
 use syntax::tree::{ParsedStatement, Statement};
 use types::{SqlType, Value, oids};
 
-use super::embedded::gather_rows;
+use super::embedded::{gather_rows, parameter_values, text_of};
 use super::expression::{
     environment, in_text, open_planned, refuse_change, refuse_scroll, require_rows, run_utility, told_from,
 };
 use super::frame::Frame;
+use super::tree::Expression;
 use crate::state::{Cursor, session_of};
 use crate::state::{Planned, RelationLocks, SessionState, nested, prepared};
 use executor::{Due, OnRow, Run};
@@ -68,6 +69,21 @@ pub struct Dynamic {
 }
 
 impl Dynamic {
+    /// Computes the text and its parameters.
+    ///
+    /// # Errors
+    /// 22004 for a text that is NULL; those of the expressions.
+    pub fn of(
+        text: &Expression,
+        parameters: &[Expression],
+        is_cursor: bool,
+        frame: &Frame<'_>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Dynamic> {
+        let text = text_of(text, frame, run)?;
+        Ok(Dynamic { text, parameters: parameter_values(parameters, frame, run)?, is_cursor, gives_all: false })
+    }
+
     /// The types and values of its parameters.
     fn parameters(&self) -> (Arc<[SqlType]>, Vec<Value>) {
         let types = self

@@ -12,7 +12,7 @@ use super::dynamic::{Dynamic, run_dynamic};
 use super::expression::{evaluate, run_statement};
 use super::frame::Frame;
 use super::interpret::is_do;
-use super::tree::{Expression, RowSource};
+use super::tree::Expression;
 use crate::state::Planned;
 use executor::{OnRow, RowStore, Run, sort_memory_bytes};
 
@@ -53,22 +53,19 @@ pub(super) fn select_into(
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<()> {
-    let into = Into { target, strict, is_dynamic: false };
+    let into = IntoTarget { target, strict, is_dynamic: false };
     run_into(&|frame, run, on_plan, on_row| run_statement(statement, frame, run, on_plan, on_row), into, frame, run)
 }
 
 /// EXECUTE, with or without INTO.
 pub(super) fn execute(
-    source: &RowSource,
+    (text, parameters): (&Expression, &[Expression]),
     into: Option<usize>,
     strict: bool,
     frame: &mut Frame<'_>,
     run: &mut Run<'_, '_>,
 ) -> Result<()> {
-    let RowSource::Dynamic { text, parameters } = source else {
-        return Err(Error::internal("EXECUTE without a text"));
-    };
-    let dynamic = dynamic(text, parameters, false, frame, run)?;
+    let dynamic = Dynamic::of(text, parameters, false, frame, run)?;
     match into {
         None => {
             let mut ignore = |_: &mut Run<'_, '_>, _: &[Value]| Ok(ControlFlow::Continue(()));
@@ -77,7 +74,7 @@ pub(super) fn execute(
             Ok(())
         }
         Some(target) => {
-            let into = Into { target, strict, is_dynamic: true };
+            let into = IntoTarget { target, strict, is_dynamic: true };
             run_into(
                 &|frame, run, on_plan, on_row| run_dynamic(&dynamic, frame, run, on_plan, on_row),
                 into,
@@ -137,7 +134,7 @@ type RunFor<'f> = dyn Fn(&Frame<'_>, &mut Run<'_, '_>, &mut dyn FnMut(&Arc<Plann
     + 'f;
 
 /// The INTO of a statement.
-struct Into {
+struct IntoTarget {
     target: usize,
     strict: bool,
     /// The statement is EXECUTE's.
@@ -145,8 +142,8 @@ struct Into {
 }
 
 /// A statement with INTO: its first row is assigned.
-fn run_into(statement: &RunFor<'_>, into: Into, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
-    let Into { target, strict, is_dynamic } = into;
+fn run_into(statement: &RunFor<'_>, into: IntoTarget, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<()> {
+    let IntoTarget { target, strict, is_dynamic } = into;
     let (mut columns, mut first, mut count) = (Columns::new(), None::<Vec<Value>>, 0u64);
     let (modifies, gives_rows) = (std::cell::Cell::new(false), std::cell::Cell::new(false));
     statement(
@@ -197,18 +194,6 @@ pub(super) fn parameter_values(
     run: &mut Run<'_, '_>,
 ) -> Result<Vec<(Value, SqlType)>> {
     expressions.iter().map(|expression| evaluate(expression, frame, run)).collect()
-}
-
-/// The text that EXECUTE runs, and its parameters.
-pub(super) fn dynamic(
-    text: &Expression,
-    parameters: &[Expression],
-    is_cursor: bool,
-    frame: &Frame<'_>,
-    run: &mut Run<'_, '_>,
-) -> Result<Dynamic> {
-    let text = text_of(text, frame, run)?;
-    Ok(Dynamic { text, parameters: parameter_values(parameters, frame, run)?, is_cursor, gives_all: false })
 }
 
 /// The text of an expression's value; NULL is an error.

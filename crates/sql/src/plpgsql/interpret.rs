@@ -7,7 +7,7 @@ use types::{SqlType, Value};
 use super::conditions::catches;
 use super::expression::{evaluate, is_constant, is_query, keep_label, kept_label, within};
 use super::frame::Frame;
-use super::loops::{after_round, run_array_loop, run_integer_loop};
+use super::loops::{run_array_loop, run_endless_loop, run_integer_loop, run_while_loop};
 use super::raise::{diagnostic, run_raise};
 use super::tree::{Assignment, Block, Expression, RowSource, Statement, StatementKind, VariableKind};
 use super::{embedded, results};
@@ -221,7 +221,7 @@ pub(super) fn run_statements(statements: &[Statement], frame: &mut Frame<'_>, ru
 }
 
 /// Whether a condition holds.
-fn holds(condition: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<bool> {
+pub(super) fn holds(condition: &Expression, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -> Result<bool> {
     let (value, sql_type) = evaluate(condition, frame, run)?;
     Ok(cast_for_assignment(value, sql_type, SqlType::BOOL, run)?.is_true())
 }
@@ -250,21 +250,9 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
             }
             return run_statements(otherwise.as_ref().ok_or_else(case_not_found)?, frame, run);
         }
-        StatementKind::Loop { label, body } => loop {
-            sync::yield_point()?;
-            let flow = run_statements(body, frame, run)?;
-            if let Some(end) = after_round(flow, label.as_deref()) {
-                return Ok(end);
-            }
-        },
+        StatementKind::Loop { label, body } => return run_endless_loop(label.as_deref(), body, frame, run),
         StatementKind::While { label, condition, body } => {
-            while holds(condition, frame, run)? {
-                sync::yield_point()?;
-                let flow = run_statements(body, frame, run)?;
-                if let Some(end) = after_round(flow, label.as_deref()) {
-                    return Ok(end);
-                }
-            }
+            return run_while_loop(label.as_deref(), condition, body, frame, run);
         }
         StatementKind::ForInteger(integer_loop) => return run_integer_loop(integer_loop, frame, run),
         StatementKind::ForQuery { label, target, source, body } => {
@@ -301,7 +289,9 @@ fn run_one(kind: &StatementKind, frame: &mut Frame<'_>, run: &mut Run<'_, '_>) -
         StatementKind::Sql { statement, into: Some(target), strict } => {
             embedded::select_into(statement, *target, *strict, frame, run)?;
         }
-        StatementKind::Execute { source, into, strict } => embedded::execute(source, *into, *strict, frame, run)?,
+        StatementKind::Execute { text, parameters, into, strict } => {
+            embedded::execute((text, parameters), *into, *strict, frame, run)?;
+        }
         StatementKind::Perform(statement) => embedded::perform(statement, frame, run)?,
         StatementKind::Diagnostics { stacked, items } => {
             for (item, target) in items {

@@ -15,7 +15,7 @@ mod parse;
 mod raise;
 mod records;
 mod results;
-mod returns;
+mod return_names;
 mod row_types;
 mod statements;
 mod transaction;

@@ -8,7 +8,7 @@ use plan::CatalogView;
 use types::{RecordShape, RecordValue, SqlType, Value, oids};
 
 use super::dynamic::{Dynamic, run_dynamic};
-use super::embedded::{Columns, columns_of, dynamic, set_found};
+use super::embedded::{Columns, columns_of, set_found};
 use super::expression::{evaluate, query_name, run_statement, within};
 use super::frame::Frame;
 use super::interpret::Flow;
@@ -91,7 +91,7 @@ fn give_rows(source: &RowSource, rows: &mut RowStore, frame: &Frame<'_>, run: &m
             run_statement(query, frame, run, &mut on_plan, &mut on_row)?;
         }
         RowSource::Dynamic { text, parameters } => {
-            let dynamic = Dynamic { gives_all: true, ..dynamic(text, parameters, false, frame, run)? };
+            let dynamic = Dynamic { gives_all: true, ..Dynamic::of(text, parameters, false, frame, run)? };
             run_dynamic(&dynamic, frame, run, &mut { on_plan }, &mut on_row)?;
         }
     }

@@ -500,7 +500,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        Ok(StatementKind::Execute { source: RowSource::Dynamic { text, parameters }, into, strict })
+        Ok(StatementKind::Execute { text, parameters, into, strict })
     }
 
     fn diagnostics_statement(&mut self) -> Result<StatementKind> {

@@ -471,8 +471,10 @@ pub enum StatementKind {
     },
     /// EXECUTE.
     Execute {
-        /// The statement.
-        source: RowSource,
+        /// The text.
+        text: Expression,
+        /// USING.
+        parameters: Vec<Expression>,
         /// INTO.
         into: Option<usize>,
         /// STRICT.
