@@ -47,7 +47,9 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
                     });
                 }
             };
-            let Some(place) = table.column_by_name(name) else { return Err(missing::column_of_relation(name, &table.name)) };
+            let Some(place) = table.column_by_name(name) else {
+                return Err(missing::column_of_relation(name, &table.name));
+            };
             let mut table = Arc::unwrap_or_clone(table);
             table.columns[place].comment = comment;
             ddl.replace(table)?;

@@ -83,12 +83,9 @@ pub fn vacuum(session: &mut dyn TopLevel, vacuum: &Vacuum, client: &mut dyn Clie
     let is_apart = tables.len() > 1 && !session.is_in_block();
     for table in tables {
         // Locks of several tables at once would be in the way of others. Each table is vacuumed in transactions of its own.
-        if is_apart || vacuum.is_vacuum {
-            session.leave_implicit(client)?;
-        }
         if vacuum.is_vacuum {
-            let vacuumed = vacuum_table(session.state(), &table, options);
-            session.enter_implicit()?;
+            let mut vacuumed = Ok(VacuumSummary::default());
+            session.between_transactions(client, &mut |state| vacuumed = vacuum_table(state, &table, options))?;
             let summary = match vacuumed {
                 Err(error) if options.skip_locked && error.sqlstate() == sqlstate::LOCK_NOT_AVAILABLE => {
                     tell_skipped(session.state(), "vacuum", &table, &error, client);
@@ -105,9 +102,10 @@ pub fn vacuum(session: &mut dyn TopLevel, vacuum: &Vacuum, client: &mut dyn Clie
             if verbose {
                 tell(session, &table, summary, client);
             }
+        } else if is_apart {
+            session.between_transactions(client, &mut |_| {})?;
         }
         if analyze {
-            session.enter_implicit()?;
             analyze_table(session.state(), &table, options.skip_locked, is_named, client)?;
         }
     }

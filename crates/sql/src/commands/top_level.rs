@@ -21,17 +21,12 @@ pub trait TopLevel {
     /// Whether a CALL may end the transaction: only if no block, other statement or suspended portal is part of it.
     fn may_end_transaction(&self) -> bool;
 
-    /// Commits the implicit transaction around the statement, if there is one.
+    /// Does `work` outside of transactions: the implicit transaction around the statement is committed before it, and another one
+    /// begins after it.
     ///
     /// # Errors
-    /// Of the commit.
-    fn leave_implicit(&mut self, client: &mut dyn Client) -> Result<()>;
-
-    /// Begins an implicit transaction, unless a transaction is in progress.
-    ///
-    /// # Errors
-    /// 57P01 if the database is closing.
-    fn enter_implicit(&mut self) -> Result<()>;
+    /// Of the commit; 57P01 if the database is closing. No transaction is in progress then.
+    fn between_transactions(&mut self, client: &mut dyn Client, work: &mut dyn FnMut(&SessionState)) -> Result<()>;
 
     /// Whether there is a portal or cursor of this name.
     fn has_portal(&self, name: &str) -> bool;

@@ -134,7 +134,9 @@ impl SqlSession {
         match portal.planned.clone() {
             Some(planned) if matches!(planned.statement.kind, StatementKind::Query(_)) => {
                 refuse_changes(&self.state, &planned.statement)?;
-                self.lock_and_check(planned, portal, true).map(drop)
+                self.lock_and_check(planned, portal, true)?;
+                portal.progress = Progress::Locked;
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -154,8 +156,8 @@ impl SqlSession {
         }
         let tag = self.run_to_end(portal, client)?;
         self.check_reported()?;
-        if is_last && self.block == Block::Implicit {
-            self.commit(client)?;
+        if is_last {
+            self.commit_implicit(client)?;
         }
         client.command_complete(&tag);
         Ok(())
@@ -190,8 +192,8 @@ impl SqlSession {
         self.is_within_pipeline = true;
         match tag {
             Some(tag) => {
-                if self.block == Block::Implicit && portal.is_whole_transaction() {
-                    self.commit(client)?;
+                if portal.is_whole_transaction() {
+                    self.commit_implicit(client)?;
                 }
                 client.command_complete(&tag);
                 Ok(Ended::Completed)
@@ -294,7 +296,7 @@ impl SqlSession {
 
     fn run_some_here(&mut self, portal: &mut Portal, max_rows: u32, client: &mut dyn Client) -> Result<Option<String>> {
         match std::mem::replace(&mut portal.progress, Progress::Done) {
-            Progress::Ready => {
+            start @ (Progress::Ready | Progress::Locked) => {
                 let planned = portal.planned.clone().ok_or_else(|| Error::internal("an empty portal runs"))?;
                 if let StatementKind::Utility(tree) = &planned.statement.kind {
                     self.take_snapshot_to_run(tree)?;
@@ -306,8 +308,13 @@ impl SqlSession {
                     self.state.tell_warnings(client);
                     return self.give_output(portal, output, max_rows, client);
                 }
-                refuse_changes(&self.state, &planned.statement)?;
-                let planned = self.lock_and_check(planned, portal, false)?;
+                let planned = match start {
+                    Progress::Locked => planned,
+                    _ => {
+                        refuse_changes(&self.state, &planned.statement)?;
+                        self.lock_and_check(planned, portal, false)?
+                    }
+                };
                 self.state.engine().begin_statement()?;
                 let first_check = self.state.next_check.get();
                 let result = self.run_query(portal, &planned, None, max_rows, client);

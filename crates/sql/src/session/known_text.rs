@@ -7,7 +7,7 @@ use plan::StatementKind;
 use syntax::parser::{Constant, if_readable};
 use types::{SqlType, Value, oids};
 
-use super::portal::Portal;
+use super::portal::{Portal, Progress};
 use super::{Block, SqlSession};
 use crate::state::plan_cache::{Key, Planned};
 use crate::state::{RelationLocks, prepared, refuse_changes};
@@ -43,7 +43,10 @@ impl SqlSession {
         self.close_unnamed_portal();
         let mut portal = Portal { parameters, ..self.portal_of_string(Arc::clone(&planned), key.text, None) };
         let result = match self.lock_known(&planned) {
-            Ok(true) => self.run_with_description(&mut portal, true, client),
+            Ok(true) => {
+                portal.progress = Progress::Locked;
+                self.run_with_description(&mut portal, true, client)
+            }
             // The constants may have other types by now. The text is planned as it was written.
             Ok(false) => return Ok(false),
             Err(error) => Err(error),

@@ -268,10 +268,7 @@ impl SqlSession {
 
     fn end_pipeline(&mut self, client: &mut dyn Client) -> Result<()> {
         self.timer = None;
-        if self.block == Block::Implicit {
-            return self.commit(client);
-        }
-        Ok(())
+        self.commit_implicit(client)
     }
 
     /// Takes note of an error before the client is told: the transaction has failed.
@@ -291,7 +288,7 @@ impl SqlSession {
             Block::None => {}
             Block::Implicit => {
                 // The error is what the client hears; a rollback has nothing to add.
-                let _ = self.roll_back();
+                let _ = self.roll_back_block();
             }
             // The transaction has already failed: there is nothing more to do.
             Block::Explicit if self.state.engine().transaction_failed() => {}

@@ -48,6 +48,8 @@ pub(super) enum Ended {
 pub enum Progress {
     /// It has not begun.
     Ready,
+    /// It has not begun, and the same message has asked for its rights and taken its locks. Its plan is good under these.
+    Locked,
     /// It stopped after the rows asked for; it goes on under the snapshot it began with.
     Suspended {
         /// Its plan.

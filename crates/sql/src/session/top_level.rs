@@ -27,11 +27,9 @@ impl TopLevel for SqlSession {
         self.block == Block::Implicit && !self.is_one_of_several && !portals.any(is_suspended)
     }
 
-    fn leave_implicit(&mut self, client: &mut dyn Client) -> Result<()> {
-        if self.block == Block::Implicit { self.commit(client) } else { Ok(()) }
-    }
-
-    fn enter_implicit(&mut self) -> Result<()> {
+    fn between_transactions(&mut self, client: &mut dyn Client, work: &mut dyn FnMut(&SessionState)) -> Result<()> {
+        self.commit_implicit(client)?;
+        work(&self.state);
         self.ensure_transaction()
     }
 

@@ -172,9 +172,9 @@ impl SqlSession {
         let options = self.state.engine().transaction_options();
         let failed = self.state.engine().transaction_failed();
         if commit && !failed {
-            self.commit(client)?;
+            self.commit_block(client)?;
         } else {
-            self.roll_back()?;
+            self.roll_back_block()?;
         }
         if chain {
             self.start_transaction(options)?;
@@ -183,12 +183,21 @@ impl SqlSession {
         Ok(if commit && !failed { "COMMIT" } else { "ROLLBACK" }.to_owned())
     }
 
-    /// Commits the transaction in progress. All later answers to the client wait for this commit.
-    pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<()> {
+    /// Commits the implicit transaction, if one is in progress.
+    ///
+    /// # Errors
+    /// Of the commit.
+    pub(super) fn commit_implicit(&mut self, client: &mut dyn Client) -> Result<()> {
+        if self.block == Block::Implicit { self.commit_block(client) } else { Ok(()) }
+    }
+
+    /// Commits the transaction in progress, and ends the session's portals and savepoints with it. All later answers to the client wait
+    /// for this commit.
+    pub(super) fn commit_block(&mut self, client: &mut dyn Client) -> Result<()> {
         // `statement_timeout` ends with the statement: what is done at the commit has no limit.
         self.timer = None;
         if let Err(error) = self.state.before_commit(client) {
-            self.roll_back()?;
+            self.roll_back_block()?;
             return Err(error);
         }
         self.end_portals();
@@ -196,21 +205,15 @@ impl SqlSession {
         self.state.commit(client)
     }
 
-    /// Rolls the transaction in progress back.
-    pub(super) fn roll_back(&mut self) -> Result<()> {
+    /// Rolls the transaction in progress back, and ends the session's portals and savepoints with it.
+    pub(super) fn roll_back_block(&mut self) -> Result<()> {
         self.end_portals();
         self.forget_block();
         self.state.roll_back()
     }
 
-    /// A transaction has ended.
-    pub(super) fn finish_transaction(&mut self, committed: bool) {
-        self.forget_block();
-        self.state.finish_transaction(committed);
-    }
-
     /// Clears the session's own state of the transaction block.
-    fn forget_block(&mut self) {
+    pub(super) fn forget_block(&mut self) {
         self.block = Block::None;
         self.is_within_pipeline = false;
         self.transaction_limit = None;

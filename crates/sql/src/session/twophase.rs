@@ -23,18 +23,16 @@ impl SqlSession {
             self.state.notice(Severity::Warning, &warning, client);
             // The block that several statements of one string make of themselves is one, all the same.
             if !(self.block == Block::Implicit && is_one_of_several) {
-                if self.block == Block::Implicit {
-                    self.commit(client)?;
-                }
+                self.commit_implicit(client)?;
                 return rolled_back();
             }
         }
         if self.state.engine().transaction_failed() {
-            self.roll_back()?;
+            self.roll_back_block()?;
             return rolled_back();
         }
         if let Err(error) = self.check_preparable(client) {
-            self.roll_back()?;
+            self.roll_back_block()?;
             return Err(error);
         }
         self.end_portals();
@@ -42,7 +40,8 @@ impl SqlSession {
         let prepared = self.state.engine_mut().prepare_transaction(gid, role, DATABASE_OID);
         // As far as settings are concerned it is a commit.
         let is_prepared = prepared.is_ok();
-        self.finish_transaction(is_prepared);
+        self.forget_block();
+        self.state.finish_transaction(is_prepared);
         self.state.info.set_owner(self.state.engine().owner());
         self.state.notifications.borrow_mut().clear();
         client.committed(prepared?, self.state.execution_settings().commit_delay);
@@ -86,10 +85,8 @@ impl SqlSession {
             let message = format!("{what} cannot be executed within a pipeline");
             return Err(Error::new(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         }
-        if self.block == Block::Implicit {
-            // Begun by its own Parse or Bind.
-            self.commit(client)?;
-        }
+        // Its own Parse or Bind may have begun one.
+        self.commit_implicit(client)?;
         let finisher = Finisher { role: self.role(), is_superuser: self.state.is_superuser(), database: DATABASE_OID };
         let gate = {
             let mut engine = self.state.engine_mut();
