@@ -93,9 +93,9 @@ pub fn run(
         }
         Statement::Lock(lock) => maintenance::lock(session.state(), lock, client),
         Statement::Truncate(truncate) => maintenance::truncate(session.state(), truncate, client),
-        Statement::Prepare(prepare) => prepared::prepare(session, prepare, text),
+        Statement::Prepare(prepare) => prepared::prepare(session.state(), prepare, text),
         Statement::Execute(execute) => prepared::execute(session, execute, text, client),
-        Statement::Deallocate(name) => prepared::deallocate(session, name.as_deref()),
+        Statement::Deallocate(name) => prepared::deallocate(session.state(), name.as_deref()),
         Statement::DeclareCursor(declare) => cursor::declare_on_top(session, declare, planned, text, parameters),
         Statement::Fetch(fetch) => cursor::fetch_on_top(session, fetch, client),
         Statement::ClosePortal(name) => cursor::close_on_top(session, name.as_deref()),
@@ -137,6 +137,10 @@ pub fn run_nested(
     }
     match statement {
         Statement::Show(name) => variables::show(state, name),
+        Statement::Discard(what) => variables::discard_within(state, *what),
+        Statement::Prepare(prepare) => prepared::prepare(state, prepare, text),
+        Statement::Deallocate(name) => prepared::deallocate(state, name.as_deref()),
+        Statement::Load(library) => load(state, library),
         Statement::Checkpoint => maintenance::checkpoint(state),
         Statement::Vacuum(analyze) => maintenance::analyze(state, analyze, client),
         Statement::Explain(explain) => explain::run(state, explain, planned, text, parameters, variables, client),
@@ -213,8 +217,14 @@ fn load(state: &SessionState, library: &str) -> Result<UtilityOutput> {
         let message = format!("access to library \"{library}\" is not allowed");
         return Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message));
     }
-    if matches!(library, "auto_explain" | "$libdir/auto_explain" | "$libdir/plugins/auto_explain") {
-        state.load_auto_explain();
+    let name = library.strip_prefix("$libdir/").unwrap_or(library);
+    match name.strip_prefix("plugins/").unwrap_or(name) {
+        "auto_explain" => state.load_auto_explain(),
+        "plpgsql" => {}
+        _ => {
+            let message = format!("could not access file \"{library}\": No such file or directory");
+            return Err(Error::new(sqlstate::UNDEFINED_FILE, message));
+        }
     }
     Ok(UtilityOutput::tag("LOAD"))
 }

@@ -143,13 +143,11 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         | Statement::Merge(_)
         | Statement::Transaction(_)
         | Statement::Prepare(_)
-        | Statement::Execute(_)
         | Statement::Deallocate(_)
         | Statement::DeclareCursor(_)
         | Statement::Fetch(_)
         | Statement::ClosePortal(_)
         | Statement::Explain(_)
-        | Statement::Copy(_)
         | Statement::Vacuum(_)
         | Statement::Checkpoint
         | Statement::Set(_)
@@ -164,6 +162,8 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         | Statement::Truncate(_)
         | Statement::AlterSystem(_) => superuser_only("run this statement here"),
         Statement::CreateDatabase { .. } => require_create_database(ddl, "create database"),
+        // Functions may not run them: they are refused as not supported.
+        Statement::Copy(_) | Statement::Execute(_) => Ok(()),
         // They are not supported.
         Statement::Cluster { .. } | Statement::DropDatabase { .. } | Statement::Unsupported(_) => Ok(()),
     }

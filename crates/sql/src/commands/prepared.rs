@@ -16,8 +16,7 @@ use executor::{Locals, Run, evaluate};
 use planner::binder::{self, Parameters};
 
 /// PREPARE.
-pub fn prepare(session: &mut dyn TopLevel, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
-    let state = session.state();
+pub fn prepare(state: &SessionState, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
     if !prepare.statement.has_plan() {
         return Err(Error::new(
             sqlstate::INVALID_PREPARED_STATEMENT_DEFINITION,
@@ -126,8 +125,7 @@ pub fn execute(
 }
 
 /// DEALLOCATE.
-pub fn deallocate(session: &mut dyn TopLevel, name: Option<&str>) -> Result<UtilityOutput> {
-    let state = session.state();
+pub fn deallocate(state: &SessionState, name: Option<&str>) -> Result<UtilityOutput> {
     match name {
         None => {
             state.prepared.borrow_mut().clear();

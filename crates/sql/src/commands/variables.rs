@@ -187,30 +187,40 @@ pub fn show(state: &SessionState, name: &str) -> Result<UtilityOutput> {
 
 /// DISCARD.
 pub fn discard(session: &mut dyn TopLevel, what: Discard) -> Result<UtilityOutput> {
+    if what == Discard::All {
+        session.close_portals();
+    }
+    discard_within(session.state(), what)
+}
+
+/// DISCARD of what functions can see, too: all but the portals of the protocol. A function can't run DISCARD ALL.
+pub fn discard_within(state: &SessionState, what: Discard) -> Result<UtilityOutput> {
     let tag = match what {
-        Discard::All => "DISCARD ALL",
-        Discard::Plans => "DISCARD PLANS",
-        Discard::Sequences => "DISCARD SEQUENCES",
-        Discard::Temporary => "DISCARD TEMP",
-    };
-    match what {
         Discard::All => {
-            session.close_portals();
-            session.state().drop_cursors();
-            session_settings::reset(session.state(), "session_authorization", Change::Session)?;
-            reset_all(session.state());
-            let state = session.state();
+            state.drop_cursors();
+            session_settings::reset(state, "session_authorization", Change::Session)?;
+            reset_all(state);
             state.prepared.borrow_mut().clear();
             state.instance.channels.unlisten(state.info.pid, None);
             state.engine().advisory_unlock_all();
             state.engine().forget_sequences();
             state.plans.borrow_mut().clear();
             temporary::discard(state)?;
+            "DISCARD ALL"
         }
-        Discard::Plans => session.state().plans.borrow_mut().clear(),
-        Discard::Sequences => session.state().engine().forget_sequences(),
-        Discard::Temporary => temporary::discard(session.state())?,
-    }
+        Discard::Plans => {
+            state.plans.borrow_mut().clear();
+            "DISCARD PLANS"
+        }
+        Discard::Sequences => {
+            state.engine().forget_sequences();
+            "DISCARD SEQUENCES"
+        }
+        Discard::Temporary => {
+            temporary::discard(state)?;
+            "DISCARD TEMP"
+        }
+    };
     Ok(UtilityOutput::tag(tag))
 }
 

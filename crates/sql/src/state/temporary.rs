@@ -1,12 +1,13 @@
 //! Temporary objects: how they end, with their transaction, their session or at the next start.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Oid, Result};
 use engine::{Database, TransactionOptions};
 use plan::privileges::{self, ColumnAcls};
-use schema::catalog::{Catalog, Object};
+use schema::catalog::{Catalog, Object, RelationKind, TableDef};
 use syntax::tree::OnCommit;
 
 use super::object_locks::{DROP_LOCK, hold};
@@ -49,6 +50,10 @@ fn drop_locked(engine: &engine::Session, oid: Oid) -> Result<()> {
 /// Drops all that is temporary in the session: DISCARD TEMP.
 pub(crate) fn discard(state: &SessionState) -> Result<()> {
     let Some(schema) = state.temporary_schema.get() else { return Ok(()) };
+    let is_own = |table: &&Arc<TableDef>| table.schema == schema && table.kind == RelationKind::Table;
+    for table in state.engine_catalog().tables().filter(is_own) {
+        state.check_not_in_use(table.oid, "DROP TABLE", &table.name)?;
+    }
     state.changed_catalog.set(true);
     while_maintaining(state, || drop_contents(&state.engine(), schema))
 }
