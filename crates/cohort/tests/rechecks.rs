@@ -20,7 +20,7 @@ use common::background::Background;
 use common::environment_number;
 use common::reference::{Reference, server_binaries};
 use common::wire::Session;
-use script::Script;
+use script::{INDEXED, Script};
 
 /// Schedules that have found a defect, by their seeds.
 const FOUND: &[u64] = &[156, 183, 314, 329, 431, 433, 1025, 1104, 1216, 1222, 1241];
@@ -96,8 +96,12 @@ impl Side {
         // Two changes may not go together. The transaction fails then, on both servers.
         let changed: Vec<String> = script.changes.iter().map(|text| self.first.simple(text)).collect();
         let failed = changed.iter().filter(|answer| answer.contains("ERROR ")).map(|answer| sorted(answer));
-        self.second.send(&format!("begin isolation level {}", script.level));
-        self.second.answer();
+        let (indexes, tables) = if script.reads_indexes { ("on", "off") } else { ("off", "on") };
+        let settings = format!("set enable_indexscan to {indexes}; set enable_seqscan to {tables}");
+        for text in [settings, format!("begin isolation level {}", script.level)] {
+            self.second.send(&text);
+            self.second.answer();
+        }
         // The rows that the second session reads afterwards tell which snapshot it has. Its end may wait for deferred checks.
         let texts = [&*script.statement, "select * from t; select * from u", "commit"];
         let (mut answers, mut waited, mut has_ended) = (failed.collect::<Vec<_>>(), Vec::new(), false);
@@ -145,7 +149,9 @@ fn statements_that_waited_see_what_postgresql_shows_them() {
     let reference = Reference::start_with(&binaries, &["autovacuum=off"]);
     let (mut ours, mut theirs) = (Side::connect(&server.socket()), Side::connect(&reference.socket()));
     let (mut report, mut differences, mut waits, mut successes) = (String::new(), 0, 0, 0);
-    let seeds = FOUND.iter().copied().filter(|_| wanted.is_none()).chain(from..from + count);
+    // A third of the schedules read through indexes.
+    let (plain, indexed) = (from..from + count - count / 3, INDEXED + from..INDEXED + from + count / 3);
+    let seeds = FOUND.iter().copied().filter(|_| wanted.is_none()).chain(plain).chain(indexed);
     for seed in seeds {
         let script = Script::of(seed);
         if std::env::var_os("COHORT_RECHECKS_SHOW").is_some() {

@@ -676,8 +676,8 @@ fn bounded_range(
     Ok(Some(KeyRange { lower: from, upper: to }))
 }
 
-/// Whether a stored row's key lies in one of the ranges. The keys of expressions are not made again: the statement's
-/// own conditions, which the ranges were made of, are checked where they are kept.
+/// Whether a stored row's key lies in one of the ranges. The keys of expressions are not made again: the conditions that the ranges
+/// were made of are in the filter then.
 fn is_in_ranges(index: &IndexDef, table: &Table, bytes: &[u8], ranges: &[KeyRange], run: &Run<'_, '_>) -> Result<bool> {
     let mut key = KeyBuffer::new();
     let view = table.row(bytes);

@@ -8,6 +8,8 @@ use rand::{Rng, SeedableRng};
 
 /// The steps of a schedule.
 pub struct Script {
+    /// The statement reads through indexes, if it can: partial ones and ones of expressions among them.
+    pub reads_indexes: bool,
     rows: Vec<String>,
     /// The first session's statements before the second one's.
     pub changes: Vec<String>,
@@ -24,7 +26,8 @@ pub struct Script {
 impl Script {
     /// The schedule of a seed.
     pub fn of(seed: u64) -> Script {
-        let mut choices = Choices(StdRng::seed_from_u64(seed));
+        let reads_indexes = seed >= INDEXED;
+        let mut choices = Choices(StdRng::seed_from_u64(seed), reads_indexes);
         let mut rows = choices.rows();
         let mut later = None;
         let (changes, statement) = match choices.between(0, 3) {
@@ -41,11 +44,12 @@ impl Script {
                 let count = choices.between(1, 3);
                 ((0..count).map(|_| choices.change()).collect(), choices.statement_around_locks())
             }
-            _ if seed % 20 == OUTER_JOINED => {
+            _ if seed % 20 == OUTER_JOINED || (reads_indexes && seed % 2 == 1) => {
                 let count = choices.between(1, 3);
                 ((0..count).map(|_| choices.change()).collect(), choices.statement_with_outer_join())
             }
-            0 => (choices.definitions(), choices.statement_on_definitions()),
+            // A partial index may be in the way of a definition.
+            0 if !reads_indexes => (choices.definitions(), choices.statement_on_definitions()),
             1 => {
                 rows.extend(choices.keyed_rows());
                 (choices.changes_of_keyed(), choices.statement_on_keyed())
@@ -58,6 +62,7 @@ impl Script {
         // A query behind WITH needs a variable for its rows there.
         let through_function = choices.in_hundred(15) && !statement.starts_with("with ");
         Script {
+            reads_indexes,
             rows,
             changes,
             level: if choices.in_hundred(85) { "read committed" } else { "repeatable read" },
@@ -79,7 +84,14 @@ impl Script {
             "create table u (id int primary key, tid int, d int)",
             "create view v as select id, b from t where b > 1",
         ];
-        tables.map(str::to_owned).into_iter().chain(self.rows.iter().cloned()).collect()
+        let indexes = [
+            "create index on t ((b % 2))",
+            "create index on t (c, (b % 3))",
+            "create index on t (b) where c < 3",
+            "create index on t (id) where c <> 4",
+        ];
+        let indexes = indexes.map(str::to_owned).into_iter().filter(|_| self.reads_indexes);
+        tables.map(str::to_owned).into_iter().chain(indexes).chain(self.rows.iter().cloned()).collect()
     }
 }
 
@@ -110,7 +122,11 @@ fn as_performed(statement: &str) -> String {
 /// The seeds with this last digit are schedules over views of views.
 const OVER_VIEWS: u64 = 7;
 
-struct Choices(StdRng);
+/// Seeds from here on are schedules whose statements read through indexes.
+pub const INDEXED: u64 = 1_000_000;
+
+/// The random choices of a schedule, and whether it reads through indexes.
+struct Choices(StdRng, bool);
 
 /// The seeds with this last digit have MERGE.
 const MERGED: u64 = 0;
@@ -173,6 +189,16 @@ impl Choices {
     fn condition(&mut self, columns: &[&str]) -> String {
         let (column, value) = (self.any(columns), self.value());
         let operator = self.any(&["=", "<>", "<=", ">="]);
+        if self.1 && columns.contains(&"t.b") && self.in_hundred(75) {
+            let (other, rest) = (self.value(), self.between(0, 2));
+            return match self.between(0, 4) {
+                0 => format!("t.b % 2 = {}", rest % 2),
+                1 => format!("t.c = {value} and t.b % 3 = {rest}"),
+                2 => format!("t.c {operator} {value} and t.b % 3 = {rest}"),
+                3 => format!("t.b {operator} {value} and t.c < 3"),
+                _ => format!("t.id = {other} and t.c <> 4"),
+            };
+        }
         format!("{column} {operator} {value}")
     }
 

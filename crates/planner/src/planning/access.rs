@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
-use plan::bound::RelationKind;
+use plan::bound::{Query, RelationKind};
 use plan::{CastExpr, Expr, ExprKind, KeyPart, TableExpressions, Variable};
 use schema::catalog::{IndexDef, TableDef};
 use types::{Cast, CastContext, OperatorRole, SqlType, Value, oids};
@@ -292,7 +292,9 @@ impl Planner<'_, '_> {
                 offered,
             };
             if let Some(mut path) = self.index_path(relations, &candidate) {
-                use_predicate(&mut path, expressions.as_deref(), position, offered);
+                if !is_asked_again(relations.query, index) {
+                    use_predicate(&mut path, expressions.as_deref(), position, offered);
+                }
                 paths.push(path);
             }
         }
@@ -354,7 +356,8 @@ impl Planner<'_, '_> {
                 let cost = descent + settings.costs.cpu_tuple_cost;
                 let key = matched.equal.into_iter().filter_map(KeyValue::into_equal).collect();
                 let access = Access::Point { index: index.clone(), position, key };
-                let (used, requires) = (matched.used, matched.requires);
+                let used = if is_asked_again(relations.query, index) { Vec::new() } else { matched.used };
+                let requires = matched.requires;
                 return Some(ScanPath { relation, access, used, made_sure: Vec::new(), rows, cost, requires });
             }
         }
@@ -368,6 +371,7 @@ impl Planner<'_, '_> {
         let cost = if settings.enable_indexscan { cost } else { cost + DISABLED_COST };
         let rows = (found * candidate.rest(relations, &matched)).max(0.1);
         let Matched { equal, used, requires, .. } = matched;
+        let used = if is_asked_again(relations.query, index) { Vec::new() } else { used };
         let Bounds { lower, upper, skip_nulls } = bounds;
         let index = index.clone();
         let access = Access::Index(IndexAccess { index, position, equal, lower, upper, skip_nulls, backward: false });
@@ -570,6 +574,13 @@ fn is_usable(expressions: Option<&TableExpressions>, position: usize, offered: &
             parts.iter().all(|part| offered.iter().any(|offered| implies(offered.condition, part)))
         }
     }
+}
+
+/// Whether rows that an index gives are tested by all conditions, also by those that the index makes sure of. A re-check puts a newer version
+/// of a row in the place of a scan of an index, and keys of expressions and the index's own condition are not computed for it.
+fn is_asked_again(query: &Query, index: &IndexDef) -> bool {
+    let rechecks = query.relations.len() > 1 && (query.change.is_some() || !query.locks.is_empty());
+    rechecks && (index.predicate.is_some() || index.keys.iter().any(|key| key.column.is_none()))
 }
 
 /// Conditions that a partial index's own condition makes sure of need not be tested again.

@@ -3,14 +3,16 @@
 
 use base::lock_mode::RowLockMode;
 use base::{Error, Result};
-use plan::bound::{Cte, Distinct, FromItem, Join, Lock, Query, RelationKind, for_each_inner, for_each_inner_mut};
+use plan::bound::{
+    Cte, Distinct, FromItem, Join, Lock, Query, Relation, RelationKind, for_each_inner, for_each_inner_mut,
+};
 use plan::{CteId, Expr, ExprKind, FunctionTarget, JoinKind, Quantifier, ROW_MARK, SubqueryBody, SubqueryKind};
 use syntax::parser::too_deep;
 use types::Value;
 
 use super::fold::{fold, has_subquery, is_volatile};
 use super::lower::raised_levels;
-use super::semi_join::{is_plain, join_subqueries};
+use super::semi_join::{is_plain, join_subqueries, stands_alone};
 use super::{Inlining, Planner};
 use crate::binder::{BindContext, is_volatile_query, same};
 
@@ -582,6 +584,15 @@ pub(super) fn is_simple(query: &Query) -> bool {
         && query.change.is_none()
         && !query.is_kept_apart
         && !query.targets.iter().any(|target| is_volatile(&target.expr))
+}
+
+/// Whether a re-check computes the row of a subquery anew: of a simple one that reads tables or the entries around it. The row of any other
+/// is kept as it was joined.
+pub(super) fn is_computed_anew(query: &Query) -> bool {
+    let reads_rows = |relation: &Relation| {
+        matches!(relation.kind, RelationKind::Table(_) | RelationKind::Virtual(_) | RelationKind::Subquery(_))
+    };
+    is_simple(query) && (query.relations.iter().any(reads_rows) || !stands_alone(query))
 }
 
 /// Merges simple subqueries in FROM into the query, where no outer join stands above them, as many as it has room for. Returns whether

@@ -3,7 +3,7 @@
 use plan::bound::{Query, RelationKind, for_each_inner};
 use plan::{Expr, ExprKind, ROW_MARK};
 
-use super::flatten::is_simple;
+use super::flatten::is_computed_anew;
 use super::join::Path;
 
 /// For each entry of a range table, the columns read, in ascending order.
@@ -29,13 +29,13 @@ impl Needed {
         }
     }
 
-    /// The place of every table's row, and the mark of every other entry's row: a second look at a row keeps the others as they were joined. A
-    /// simple subquery, which PostgreSQL merges in any place, computes its row anew.
+    /// The place of every table's row, and the mark of every other entry's row: a second look at a row keeps the others as they were joined.
+    /// Simple subqueries, which PostgreSQL merges in any place, compute their rows anew if they read tables.
     pub(super) fn add_places(&mut self, query: &Query) {
         for (relation, entry) in query.relations.iter().enumerate() {
             match &entry.kind {
                 RelationKind::Table(_) => self.add_column(relation as u32, -1),
-                RelationKind::Subquery(inner) if is_simple(inner) => {}
+                RelationKind::Subquery(inner) if is_computed_anew(inner) => {}
                 _ => self.add_column(relation as u32, ROW_MARK),
             }
         }

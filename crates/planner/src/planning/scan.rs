@@ -14,7 +14,7 @@ use types::SqlType;
 
 use super::access::{Access, IndexAccess, ScanPath};
 use super::build::Builder;
-use super::flatten::{is_simple, substitute};
+use super::flatten::{is_computed_anew, substitute};
 use super::fold::{has_subquery, is_volatile};
 use super::leakproof::is_leakproof;
 use super::lower::Layout;
@@ -33,7 +33,7 @@ impl Planner<'_, '_> {
     ) -> Result<(Plan, Layout)> {
         let number = scan.relation;
         let is_kept = builder.keeps_rows
-            && !matches!(&builder.relations[number as usize].kind, RelationKind::Subquery(inner) if is_simple(inner));
+            && !matches!(&builder.relations[number as usize].kind, RelationKind::Subquery(inner) if is_computed_anew(inner));
         if builder.needed.columns(number).first() != Some(&ROW_MARK) {
             return self.build_unmarked_scan(builder, scan, conditions);
         }

@@ -134,7 +134,7 @@ fn is_joinable(inner: &Query, group: &Group) -> bool {
 }
 
 /// Whether a query reads nothing of the queries around it.
-fn stands_alone(query: &Query) -> bool {
+pub(super) fn stands_alone(query: &Query) -> bool {
     let mut reads_outside = false;
     query.for_each_expr(0, &mut |expr, depth| {
         for_each_inner(expr, depth, &mut |found, depth| {
