@@ -245,6 +245,9 @@ impl SessionSlot {
         if begun && self.options.read_only && !options.read_only {
             return refused("transaction read-write mode must be set before any query");
         }
+        if !self.savepoints.is_empty() && options.deferrable != self.options.deferrable {
+            return refused("SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction");
+        }
         if begun && options.deferrable != self.options.deferrable {
             return refused("SET TRANSACTION [NOT] DEFERRABLE must be called before any query");
         }

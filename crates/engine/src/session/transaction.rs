@@ -86,8 +86,8 @@ impl Session {
     ///
     /// # Errors
     /// 25001 after the first snapshot.
-    pub fn set_transaction_options(&mut self, options: TransactionOptions) -> Result<()> {
-        self.slot.get_mut().set_options(options)
+    pub fn set_transaction_options(&self, options: TransactionOptions) -> Result<()> {
+        self.slot.borrow_mut().set_options(options)
     }
 
     /// Commits; a failed transaction is rolled back instead. Returns the gate: nothing may leave the engine on account

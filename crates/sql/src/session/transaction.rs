@@ -88,7 +88,7 @@ impl SqlSession {
                         // Earlier statements of the same string become part of the block.
                         let options = apply_modes(self.state.engine().transaction_options(), *modes);
                         if *modes != TransactionModes::default() {
-                            self.state.engine_mut().set_transaction_options(options)?;
+                            self.state.engine().set_transaction_options(options)?;
                             note_level(&self.state, *modes);
                         }
                     }
