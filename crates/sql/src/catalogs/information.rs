@@ -310,7 +310,7 @@ pub fn table_constraints(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
     for (table, constraint) in constraints(catalog).into_iter().filter(|(table, _)| is_changeable(run, table)) {
         let index = |oid: Oid| catalog.index(oid).is_none_or(|index| !index.nulls_not_distinct);
         let (kind, distinct) = match &constraint.kind {
-            ConstraintKind::PrimaryKey { index: oid } => ("PRIMARY KEY", Some(index(*oid))),
+            ConstraintKind::PrimaryKey { .. } => ("PRIMARY KEY", None),
             ConstraintKind::Unique { index: oid } => ("UNIQUE", Some(index(*oid))),
             ConstraintKind::Check { .. } => ("CHECK", None),
             ConstraintKind::ForeignKey { .. } => ("FOREIGN KEY", None),

@@ -17,6 +17,7 @@ use planner::binder::{self, Parameters};
 
 /// PREPARE.
 pub fn prepare(state: &SessionState, prepare: &Prepare, text: &Arc<str>) -> Result<UtilityOutput> {
+    state.refuse_if_restricted("execute PREPARE")?;
     if !prepare.statement.has_plan() {
         return Err(Error::new(
             sqlstate::INVALID_PREPARED_STATEMENT_DEFINITION,
@@ -126,6 +127,7 @@ pub fn execute(
 
 /// DEALLOCATE.
 pub fn deallocate(state: &SessionState, name: Option<&str>) -> Result<UtilityOutput> {
+    state.refuse_if_restricted("execute DEALLOCATE")?;
     match name {
         None => {
             state.prepared.borrow_mut().clear();

@@ -195,6 +195,7 @@ pub fn discard(session: &mut dyn TopLevel, what: Discard) -> Result<UtilityOutpu
 
 /// DISCARD of what functions can see, too: all but the portals of the protocol. A function can't run DISCARD ALL.
 pub fn discard_within(state: &SessionState, what: Discard) -> Result<UtilityOutput> {
+    state.refuse_if_restricted("execute DISCARD")?;
     let tag = match what {
         Discard::All => {
             state.drop_cursors();
