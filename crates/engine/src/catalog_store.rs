@@ -1,7 +1,7 @@
 //! The catalog's rows, and how versions of it are published.
 //!
 //! Objects are rows of one heap, `base/1`, in pieces where a page can't hold them. They are read once, when the database
-//! is opened; from then on a [`Catalog`] in memory follows the rows.
+//! is opened; from then on [`Catalogs`] in memory follow the rows.
 //!
 //! A transaction keeps its changes in a journal of its own and sees a catalog with them laid over the committed one. Just
 //! before it commits it takes the publishing lock and leaves the next version as *pending*; step 2 of its commit raises
@@ -24,8 +24,9 @@ use sync::atomic::AtomicU64;
 use crate::database::{Database, Shared, integer};
 use crate::relations::Relations;
 use schema::catalog::{
-    BOOTSTRAP_ROLE, Catalog, Change, DATABASE_OWNER_ROLE, Entry, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
-    PREDEFINED_ROLES, PUBLIC_SCHEMA, RoleDef, SchemaDef,
+    BOOTSTRAP_ROLE, Catalogs, Change, DATABASE_OID, DATABASE_OWNER_ROLE, DatabaseDef, Entry, INFORMATION_SCHEMA,
+    Object, PG_CATALOG_SCHEMA, PREDEFINED_ROLES, PUBLIC_SCHEMA, RoleDef, SchemaDef, TEMPLATE0_DATABASE,
+    TEMPLATE1_DATABASE, class,
 };
 
 /// The heap of the catalog.
@@ -36,8 +37,13 @@ pub(crate) const CATALOG_RELATION: Oid = Oid(1);
 pub(crate) const PUBLISH_LOCK: LockTag = LockTag::Object { class: CATALOG_RELATION, object: 0 };
 pub(crate) const PUBLISH_MODE: LockMode = LockMode::Exclusive;
 
-/// `u32` object, `u16` piece, `u16` pieces.
-const PIECE_HEAD_BYTES: usize = 8;
+/// `u32` [`Entry::unique`], `u16` piece with [`HAS_DATABASE`], `u16` pieces, `u32` database, which is zero for objects that all databases share.
+const PIECE_HEAD_BYTES: usize = 12;
+/// Set in the number of each piece. Older code wrote rows without it, and without a database: there was one. It could write more pieces, of a
+/// description of over 196 MB.
+const HAS_DATABASE: u16 = 1 << 15;
+/// The most pieces of an object.
+const PIECES_MAX: usize = HAS_DATABASE as usize - 1;
 const PIECE_BYTES: usize = 6000;
 
 const _: () = assert!(PIECE_HEAD_BYTES + PIECE_BYTES <= heap::PAYLOAD_MAX_BYTES);
@@ -45,28 +51,28 @@ const _: () = assert!(PIECE_HEAD_BYTES + PIECE_BYTES <= heap::PAYLOAD_MAX_BYTES)
 /// The committed catalog and its heap.
 pub(crate) struct CatalogStore {
     pub(crate) heap: Arc<Heap>,
-    committed: ArcSwap<Catalog>,
+    committed: ArcSwap<Catalogs>,
     /// The version that the commit in progress will make current. A leaf.
-    pending: Mutex<Option<Arc<Catalog>>>,
+    pending: Mutex<Option<Arc<Catalogs>>>,
 }
 
 impl CatalogStore {
     pub(crate) fn new(relations: &Relations, heaps: &Arc<HeapServices>) -> CatalogStore {
         CatalogStore {
             heap: relations.heap(heaps, CATALOG_RELATION, CATALOG_FILE, 100),
-            committed: ArcSwap::from_pointee(Catalog::default()),
+            committed: ArcSwap::from_pointee(Catalogs::default()),
             pending: Mutex::new(None),
         }
     }
 
     /// The version installed last. Use [`CatalogStore::latest`] unless nobody else is there.
-    pub(crate) fn committed(&self) -> Arc<Catalog> {
+    pub(crate) fn committed(&self) -> Arc<Catalogs> {
         self.committed.load_full()
     }
 
     /// The latest committed version.
     #[inline]
-    pub(crate) fn latest(&self, shared: &Shared) -> Arc<Catalog> {
+    pub(crate) fn latest(&self, shared: &Shared) -> Arc<Catalogs> {
         let committed = self.committed.load();
         if committed.version() == shared.transactions.catalog_version() {
             return committed.clone();
@@ -77,7 +83,7 @@ impl CatalogStore {
 
     /// Installs what is pending, now that its version has been reached.
     #[cold]
-    pub(crate) fn install(&self, shared: &Shared) -> Arc<Catalog> {
+    pub(crate) fn install(&self, shared: &Shared) -> Arc<Catalogs> {
         // The version is raised before the horizon: what snapshots see must not be older than the catalog.
         shared.transactions.await_commit_in_progress();
         let mut pending = self.pending.lock();
@@ -116,7 +122,7 @@ impl CatalogStore {
     }
 
     /// The catalog as its rows tell it: what is committed, and what `own` has done.
-    fn read(&self, shared: &Shared, own: Xid, version: u64) -> Result<Catalog> {
+    fn read(&self, shared: &Shared, own: Xid, version: u64) -> Result<Catalogs> {
         let observed = AtomicU64::new(0);
         let interrupt = sync::Interrupt::new();
         let ctx = TxnCtx {
@@ -132,45 +138,53 @@ impl CatalogStore {
             deadlock_timeout: std::time::Duration::from_secs(1),
             watch: None,
         };
-        let mut pieces: FxHashMap<u32, Vec<(u16, Tid, Vec<u8>)>> = FxHashMap::default();
+        let mut pieces: FxHashMap<(Option<Oid>, Oid), Vec<Piece>> = FxHashMap::default();
         let mut page = PageTuples::new();
         let mut scan = self.heap.scan()?;
         while scan.next_page(&ctx, &mut page)? {
             for (tid, bytes) in page.iter() {
-                let (oid, piece) = decode_head(bytes)?;
-                pieces.entry(oid).or_default().push((piece, tid, bytes[PIECE_HEAD_BYTES..].to_vec()));
+                let PieceHead { database, unique, piece, rest } = PieceHead::decode(bytes)?;
+                pieces.entry((database, unique)).or_default().push((piece, tid, rest.to_vec()));
             }
         }
         let mut changes = Vec::with_capacity(pieces.len());
-        for (oid, mut parts) in pieces {
+        for ((database, unique), mut parts) in pieces {
             parts.sort_by_key(|(piece, ..)| *piece);
             let bytes: Vec<u8> = parts.iter().flat_map(|(_, _, bytes)| bytes.iter().copied()).collect();
             let object = decode_object(bytes)
-                .map_err(|error| Error::corrupted(format!("catalog object {oid} is damaged: {error}")))?;
-            changes.push(Change::Put(Entry { object, rows: parts.iter().map(|(_, tid, _)| *tid).collect() }));
+                .map_err(|error| Error::corrupted(format!("catalog object {unique} is damaged: {error}")))?;
+            let (database, object) = match database {
+                Some(database) => (database, object),
+                None => from_former_layout(object),
+            };
+            let rows = parts.iter().map(|(_, tid, _)| *tid).collect();
+            changes.push(Change::Put(Entry { object, database, unique, rows }));
         }
-        Ok(Catalog::default().with_changes(&changes, version))
+        Ok(Catalogs::default().with_changes(&changes, version))
     }
 
-    /// Writes an object's rows.
-    pub(crate) fn write(&self, ctx: &TxnCtx<'_>, object: Object) -> Result<Entry> {
+    /// Writes the rows of an object. Returns the entry with these rows.
+    pub(crate) fn write(&self, ctx: &TxnCtx<'_>, entry: Entry) -> Result<Entry> {
+        let Entry { object, database, unique, .. } = entry;
         let bytes = postcard::to_stdvec(&object)
             .map_err(|error| Error::internal(format!("could not serialise catalog object: {error}")))?;
         let pieces = bytes.len().div_ceil(PIECE_BYTES).max(1);
-        let count = u16::try_from(pieces).map_err(|_| {
-            Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, format!("description of \"{}\" is too long", object.name()))
-        })?;
+        if pieces > PIECES_MAX {
+            let message = format!("description of \"{}\" is too long", object.name());
+            return Err(Error::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
         let mut rows = Vec::with_capacity(pieces);
         let mut row = Vec::with_capacity(PIECE_HEAD_BYTES + bytes.len().min(PIECE_BYTES));
         for (piece, part) in bytes.chunks(PIECE_BYTES).enumerate() {
             row.clear();
-            row.extend_from_slice(&object.oid().0.to_le_bytes());
-            row.extend_from_slice(&(piece as u16).to_le_bytes());
-            row.extend_from_slice(&count.to_le_bytes());
+            row.extend_from_slice(&unique.0.to_le_bytes());
+            row.extend_from_slice(&(piece as u16 | HAS_DATABASE).to_le_bytes());
+            row.extend_from_slice(&(pieces as u16).to_le_bytes());
+            row.extend_from_slice(&database.0.to_le_bytes());
             row.extend_from_slice(part);
             rows.push(self.heap.insert(ctx, &row)?);
         }
-        Ok(Entry { object, rows: rows.into() })
+        Ok(Entry { object, database, unique, rows: rows.into() })
     }
 
     /// Deletes an object's rows.
@@ -194,67 +208,92 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Fills the catalog of a new database: its first schemas and the role that owns them.
+    /// Fills the catalog of a new folder: the first role, the predefined ones, and three databases.
     pub(crate) fn fill_new(database: &Database) -> Result<()> {
         let mut session = database.session()?;
         session.begin(crate::TransactionOptions::default())?;
-        let schema = |oid, name: &str, owner, comment: &str| SchemaDef {
-            oid,
-            name: name.into(),
-            owner,
-            comment: Some(comment.into()),
-        };
-        let superuser = RoleDef {
-            oid: BOOTSTRAP_ROLE,
-            name: database.shared.options.superuser.clone(),
-            superuser: true,
-            inherit: true,
-            create_role: true,
-            create_database: true,
-            login: true,
-            replication: true,
-            connection_limit: -1,
-            password: None,
-            valid_until: None,
-            member_of: Vec::new(),
-            settings: Vec::new(),
-            comment: None,
-            bypass_row_security: true,
-            admin_of: Vec::new(),
-        };
+        session.create_at_start(
+            RoleDef {
+                superuser: true,
+                create_role: true,
+                create_database: true,
+                login: true,
+                replication: true,
+                bypass_row_security: true,
+                ..predefined_role(BOOTSTRAP_ROLE, &database.shared.options.superuser, &[])
+            },
+            Oid::INVALID,
+        )?;
         for (oid, name, member_of) in PREDEFINED_ROLES {
-            session.create_object(predefined_role(oid, name, member_of))?;
+            session.create_at_start(predefined_role(oid, name, member_of), Oid::INVALID)?;
         }
-        session.create_object(superuser)?;
-        session.create_object(schema(PG_CATALOG_SCHEMA, "pg_catalog", BOOTSTRAP_ROLE, "system catalog schema"))?;
-        session.create_object(schema(PUBLIC_SCHEMA, "public", DATABASE_OWNER_ROLE, "standard public schema"))?;
-        session.create_object(SchemaDef {
-            oid: INFORMATION_SCHEMA,
-            name: "information_schema".into(),
-            owner: BOOTSTRAP_ROLE,
-            comment: None,
-        })?;
-        session.commit_and_wait()
+        session.commit_and_wait()?;
+        Self::add_missing(database)?;
+        Ok(())
     }
 
-    /// Makes the predefined roles that a database of an older version has not. Whether it did.
-    pub(crate) fn add_missing_roles(database: &Database) -> Result<bool> {
-        let catalog = database.catalog();
-        let missing: Vec<_> = PREDEFINED_ROLES
-            .into_iter()
-            .filter(|(oid, name, _)| catalog.role(*oid).is_none() && catalog.role_by_name(name).is_none())
-            .collect();
-        if missing.is_empty() {
+    /// Makes the predefined roles and the first databases that a folder of an older version has not. Whether it did.
+    pub(crate) fn add_missing(database: &Database) -> Result<bool> {
+        let catalogs = database.catalogs();
+        let shared = catalogs.of(Oid::INVALID);
+        let is_missing =
+            |(oid, name, _): &(Oid, &str, &[Oid])| shared.role(*oid).is_none() && shared.role_by_name(name).is_none();
+        let roles: Vec<_> = PREDEFINED_ROLES.into_iter().filter(is_missing).collect();
+        // Only a folder from before there were several databases has no database but `postgres`.
+        let has_templates = shared.databases().any(|def| def.oid != DATABASE_OID);
+        let mut databases = if has_templates { Vec::new() } else { first_databases().to_vec() };
+        databases.retain(|def| shared.database_def(def.oid).is_none());
+        if roles.is_empty() && databases.is_empty() {
             return Ok(false);
         }
         let mut session = database.session()?;
         session.begin(crate::TransactionOptions::default())?;
-        for (oid, name, member_of) in missing {
-            session.create_object(predefined_role(oid, name, member_of))?;
+        for (oid, name, member_of) in roles {
+            session.create_at_start(predefined_role(oid, name, member_of), Oid::INVALID)?;
+        }
+        for def in databases {
+            let is_empty = catalogs.of(def.oid).schemas().next().is_none();
+            for schema in first_schemas().into_iter().filter(|_| is_empty) {
+                session.create_at_start(schema, def.oid)?;
+            }
+            session.create_at_start(def, Oid::INVALID)?;
         }
         session.commit_and_wait()?;
         Ok(true)
     }
+}
+
+/// The databases of a new folder.
+fn first_databases() -> [DatabaseDef; 3] {
+    let database = |oid, name: &str, comment: &str| DatabaseDef {
+        comment: Some(comment.into()),
+        ..DatabaseDef::new(oid, name, BOOTSTRAP_ROLE)
+    };
+    let template = |oid, name: &str, comment: &str, allows_connections| DatabaseDef {
+        is_template: true,
+        allows_connections,
+        ..database(oid, name, comment)
+    };
+    [
+        database(DATABASE_OID, "postgres", "default administrative connection database"),
+        template(TEMPLATE1_DATABASE, "template1", "default template for new databases", true),
+        template(TEMPLATE0_DATABASE, "template0", "unmodifiable empty database", false),
+    ]
+}
+
+/// The schemas of a new database.
+fn first_schemas() -> [SchemaDef; 3] {
+    let schema = |oid, name: &str, owner, comment: Option<&str>| SchemaDef {
+        oid,
+        name: name.into(),
+        owner,
+        comment: comment.map(Into::into),
+    };
+    [
+        schema(PG_CATALOG_SCHEMA, "pg_catalog", BOOTSTRAP_ROLE, Some("system catalog schema")),
+        schema(PUBLIC_SCHEMA, "public", DATABASE_OWNER_ROLE, Some("standard public schema")),
+        schema(INFORMATION_SCHEMA, "information_schema", BOOTSTRAP_ROLE, None),
+    ]
 }
 
 fn predefined_role(oid: Oid, name: &str, member_of: &[Oid]) -> RoleDef {
@@ -293,11 +332,48 @@ fn decode_object(mut bytes: Vec<u8>) -> postcard::Result<Object> {
     }
 }
 
-fn decode_head(bytes: &[u8]) -> Result<(u32, u16)> {
-    match bytes {
-        [a, b, c, d, e, f, _, _, ..] => Ok((u32::from_le_bytes([*a, *b, *c, *d]), u16::from_le_bytes([*e, *f]))),
-        _ => Err(Error::corrupted("catalog row is cut short")),
+/// A row of an object: the number of the piece, the row's place, and its part of the description.
+type Piece = (u16, Tid, Vec<u8>);
+
+/// The beginning of a row, and what follows it.
+struct PieceHead<'b> {
+    /// None: older code wrote the row, when there was one database.
+    database: Option<Oid>,
+    unique: Oid,
+    piece: u16,
+    rest: &'b [u8],
+}
+
+impl PieceHead<'_> {
+    fn decode(bytes: &[u8]) -> Result<PieceHead<'_>> {
+        let cut_short = || Error::corrupted("catalog row is cut short");
+        let (head, rest) = bytes.split_first_chunk::<8>().ok_or_else(cut_short)?;
+        let [a, b, c, d, e, f, _, _] = *head;
+        let (unique, piece) = (Oid(u32::from_le_bytes([a, b, c, d])), u16::from_le_bytes([e, f]));
+        if piece & HAS_DATABASE == 0 {
+            return Ok(PieceHead { database: None, unique, piece, rest });
+        }
+        let (database, rest) = rest.split_first_chunk().ok_or_else(cut_short)?;
+        let database = Some(Oid(u32::from_le_bytes(*database)));
+        Ok(PieceHead { database, unique, piece: piece & !HAS_DATABASE, rest })
     }
+}
+
+/// The database of an object in a row of the former layout, and the object in today's form. The owner of the database and the privileges on it
+/// were custom objects.
+fn from_former_layout(object: Object) -> (Oid, Object) {
+    let object = match &object {
+        Object::Custom(def) if def.class == class::DATABASE => {
+            Object::from(DatabaseDef::new(def.oid, def.name.as_str(), def.owner))
+        }
+        Object::Custom(def) if def.class == class::ACL && def.name == DATABASE_OID.to_string() => {
+            let mut def = (**def).clone();
+            def.class = class::SHARED_ACL;
+            Object::from(def)
+        }
+        _ => object,
+    };
+    (if object.is_shared() { Oid::INVALID } else { DATABASE_OID }, object)
 }
 
 /// `maintenance_work_mem` in bytes.

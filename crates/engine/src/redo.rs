@@ -1,5 +1,6 @@
 //! Redo: the one list of handlers, and what recovery collects on its way through the log.
 
+use base::limits::PAGE_SIZE_BYTES;
 use base::{Error, FileNumber, Lsn, Oid, Result, Xid};
 use btree::BTreeRedo;
 use buffer::{BufferPool, FileRemovals, PageId};
@@ -22,6 +23,15 @@ pub enum EngineRecord {
     CheckpointCompleted(Lsn),
     /// Somebody has given this place in the log a name.
     RestorePoint(String),
+    /// A page of a file that is copied.
+    PageCopied {
+        /// The copy.
+        file: FileNumber,
+        /// The page.
+        block: u32,
+        /// Its contents.
+        bytes: Box<[u8]>,
+    },
 }
 
 impl EngineRecord {
@@ -29,6 +39,9 @@ impl EngineRecord {
     pub(crate) const OIDS_RESERVED: u8 = 2;
     pub(crate) const CHECKPOINT_COMPLETED: u8 = 3;
     pub(crate) const RESTORE_POINT: u8 = 4;
+    pub(crate) const PAGE_COPIED: u8 = 5;
+    /// How much room [`EngineRecord::PAGE_COPIED`] takes.
+    pub(crate) const PAGE_COPIED_BYTES_MAX: usize = PAGE_SIZE_BYTES + 64;
 
     /// Reads a record. Takes any bytes.
     ///
@@ -52,8 +65,26 @@ impl EngineRecord {
             Self::RESTORE_POINT => std::str::from_utf8(payload)
                 .map(|name| EngineRecord::RestorePoint(name.to_owned()))
                 .map_err(|_| damaged()),
+            Self::PAGE_COPIED => Self::decode_page(payload).ok_or_else(damaged),
             _ => Err(damaged()),
         }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            EngineRecord::PageCopied { file, block, .. } => format!("page {block} of file {file} copied"),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn decode_page(payload: &[u8]) -> Option<EngineRecord> {
+        let (file, rest) = payload.split_first_chunk()?;
+        let (block, bytes) = rest.split_first_chunk()?;
+        (bytes.len() == PAGE_SIZE_BYTES).then(|| EngineRecord::PageCopied {
+            file: FileNumber(u64::from_le_bytes(*file)),
+            block: u32::from_le_bytes(*block),
+            bytes: bytes.into(),
+        })
     }
 }
 
@@ -125,7 +156,7 @@ impl Redo {
             RmgrId::XACT => self.xact.apply(record).map(|()| self.removals.remove_if_many()),
             RmgrId::HEAP => self.heap.apply(&self.pool, end, head.xid, head.info, payload),
             RmgrId::BTREE => self.btree.apply(&self.pool, end, head.xid, head.info, payload),
-            RmgrId::ENGINE => self.apply_engine(EngineRecord::decode(head.info, payload)?),
+            RmgrId::ENGINE => self.apply_engine(EngineRecord::decode(head.info, payload)?, end),
             RmgrId::SEQUENCE => {
                 let met = sequence::redo(&self.pool, end, payload)?;
                 self.page_lsn_met.fetch_max(met.0, Ordering::Relaxed);
@@ -136,7 +167,7 @@ impl Redo {
         .map_err(|error| error.context(format!("redo at {} for {}", record.start, describe(record))))
     }
 
-    fn apply_engine(&mut self, record: EngineRecord) -> Result<()> {
+    fn apply_engine(&mut self, record: EngineRecord, end: Lsn) -> Result<()> {
         match record {
             EngineRecord::FileCreated(file) => {
                 self.next_file = self.next_file.max(file.0 + 1);
@@ -147,6 +178,16 @@ impl Redo {
                 Ok(())
             }
             EngineRecord::CheckpointCompleted(_) | EngineRecord::RestorePoint(_) => Ok(()),
+            EngineRecord::PageCopied { file, block, bytes } => {
+                let pinned = self.pool.pin_for_redo(PageId::new(file, block))?;
+                let mut page = pinned.write();
+                self.page_lsn_met.fetch_max(page.lsn().0, Ordering::Relaxed);
+                if page.lsn() < end {
+                    page.copy_from_slice(&bytes);
+                    page.set_lsn(end);
+                }
+                Ok(())
+            }
         }
     }
 
@@ -184,7 +225,7 @@ pub fn describe(record: &Record<'_>) -> String {
         RmgrId::HEAP => heap::describe(info, payload),
         RmgrId::BTREE => btree::describe(info, payload),
         RmgrId::ENGINE => {
-            EngineRecord::decode(info, payload).map_or_else(|error| error.to_string(), |record| format!("{record:?}"))
+            EngineRecord::decode(info, payload).map_or_else(|error| error.to_string(), |record| record.describe())
         }
         RmgrId::SEQUENCE => sequence::describe(payload),
         _ => format!("kind {info}, {} bytes", payload.len()),
@@ -205,7 +246,7 @@ mod tests {
     #[test]
     fn any_bytes_decode_to_a_record_or_an_error() {
         for info in 0..=255 {
-            for length in 0..20 {
+            for length in (0..20).chain(PAGE_SIZE_BYTES + 11..PAGE_SIZE_BYTES + 14) {
                 let _ = EngineRecord::decode(info, &vec![0xA5; length]);
             }
         }
@@ -215,5 +256,8 @@ mod tests {
         );
         let point = EngineRecord::decode(EngineRecord::RESTORE_POINT, "before the move".as_bytes()).unwrap();
         assert_eq!(point, EngineRecord::RestorePoint("before the move".into()));
+        let page = [&7u64.to_le_bytes()[..], &3u32.to_le_bytes(), &[9; PAGE_SIZE_BYTES]].concat();
+        let copied = EngineRecord::decode(EngineRecord::PAGE_COPIED, &page).unwrap();
+        assert_eq!(copied.describe(), "page 3 of file 7 copied");
     }
 }

@@ -24,7 +24,8 @@ struct Open {
     /// With the fillfactor of each.
     heaps: FxHashMap<FileNumber, Vec<(u8, Arc<Heap>)>>,
     trees: FxHashMap<FileNumber, Arc<BTree>>,
-    tables: FxHashMap<Oid, Arc<Table>>,
+    /// By their heaps.
+    tables: FxHashMap<FileNumber, Arc<Table>>,
     activities: FxHashMap<Oid, Arc<TableActivity>>,
 }
 
@@ -65,25 +66,25 @@ impl Relations {
 
     /// The open table, if it is as the catalog says.
     pub(crate) fn table(&self, def: &Arc<TableDef>, indexes: &[Arc<IndexDef>]) -> Option<Arc<Table>> {
-        self.open.read().tables.get(&def.oid).filter(|table| is_current(table, def, indexes)).cloned()
+        self.open.read().tables.get(&def.file).filter(|table| is_current(table, def, indexes)).cloned()
     }
 
     /// Shares an open table that is as the committed catalog says.
     pub(crate) fn share_table(&self, table: &Arc<Table>) {
-        self.open.write().tables.insert(table.def.oid, table.clone());
+        self.open.write().tables.insert(table.def.file, table.clone());
     }
 
-    /// The counts of the table `oid`.
-    pub(crate) fn activity(&self, oid: Oid) -> Arc<TableActivity> {
-        if let Some(activity) = self.open.read().activities.get(&oid) {
+    /// The counts of a table, by [`Entry::unique`](schema::catalog::Entry::unique).
+    pub(crate) fn activity(&self, unique: Oid) -> Arc<TableActivity> {
+        if let Some(activity) = self.open.read().activities.get(&unique) {
             return activity.clone();
         }
-        self.open.write().activities.entry(oid).or_default().clone()
+        self.open.write().activities.entry(unique).or_default().clone()
     }
 
-    /// The counts of the table `oid`, if it was ever opened.
-    pub(crate) fn known_activity(&self, oid: Oid) -> Option<Arc<TableActivity>> {
-        self.open.read().activities.get(&oid).cloned()
+    /// The same, if the table was ever opened.
+    pub(crate) fn known_activity(&self, unique: Oid) -> Option<Arc<TableActivity>> {
+        self.open.read().activities.get(&unique).cloned()
     }
 
     /// Lets go of what is open of a file that is about to be removed.

@@ -60,9 +60,20 @@ pub(crate) struct Taken {
 impl Sequences {
     /// Writes the first page of a new sequence. `xid` is the transaction that makes it.
     pub(crate) fn create(&self, pool: &BufferPool, wal: &Wal, file: FileNumber, start: i64, xid: Xid) -> Result<()> {
+        self.create_at(pool, wal, file, Position { last: start, is_called: false }, xid)
+    }
+
+    /// The same for one that stands elsewhere.
+    pub(crate) fn create_at(
+        &self,
+        pool: &BufferPool,
+        wal: &Wal,
+        file: FileNumber,
+        position: Position,
+        xid: Xid,
+    ) -> Result<()> {
         wal.ensure_room(RECORD_BYTES);
         let mut page = pool.pin_new(file)?;
-        let position = Position { last: start, is_called: false };
         let end = log(wal, file, position, xid);
         write(&mut page, position);
         page.set_lsn(end);

@@ -15,7 +15,7 @@ use schema::row::{Datum, PhysicalType};
 use vfs::{Fault, SimulatedVfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
-const ME: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true, database: Oid(5) };
+const ME: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true };
 
 fn create_sequence(session: &mut Session) -> Oid {
     begin(session);
@@ -33,7 +33,7 @@ fn insert(session: &Session, table: &Arc<Table>, id: i32) -> Result<()> {
 fn prepare(session: &mut Session, table: &Arc<Table>, id: i32) -> Result<()> {
     session.begin(TransactionOptions::default())?;
     statement(session, |session| insert(session, table, id)).and_then(|()| {
-        session.prepare_transaction(&format!("p{id}"), BOOTSTRAP_ROLE, Oid(5)).map(|gate| session.wait_durable(gate))
+        session.prepare_transaction(&format!("p{id}"), BOOTSTRAP_ROLE).map(|gate| session.wait_durable(gate))
     })
 }
 

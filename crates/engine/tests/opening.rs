@@ -243,7 +243,10 @@ fn damage_in_the_log_before_its_durable_end_is_refused_loudly_and_changes_nothin
         .iter()
         .find(|name| u64::from_str_radix(name, 16) == Ok(segment) || name.ends_with(&format!("{segment:X}")));
     let path = Path::new("/data/wal").join(name.unwrap_or_else(|| panic!("segment {segment} among {names:?}")));
-    crashed.flip_bit(&path, offset, 3).unwrap();
+    // Up to seven bytes between two records belong to none.
+    for byte in offset..offset + 8 {
+        crashed.flip_bit(&path, byte, 3).unwrap();
+    }
     let before = crashed.contents();
     let error = error_of(options_on(&crashed, &[]));
     assert_eq!(error.sqlstate(), sqlstate::DATA_CORRUPTED, "{error}");

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use base::{Oid, Result};
+use base::Result;
 use cohort_engine::{Database, Finisher, LockMode, OpenOptions, Session, Table, WaitPolicy};
 use common::*;
 use schema::catalog::BOOTSTRAP_ROLE;
@@ -18,7 +18,7 @@ use schema::row::{Datum, PhysicalType};
 use vfs::{HookedCall, SimulatedVfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
-const ME: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true, database: Oid(5) };
+const ME: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true };
 /// The remover, and the checkpointer, which removes files before the remover has begun.
 const REMOVERS: [&str; 2] = ["cohort file remover", "cohort checkpointer"];
 /// A wait that lasts this long is taken for one without end.
@@ -118,7 +118,7 @@ fn leave_files(session: &mut Session, number: usize) -> Result<()> {
     begin(session);
     drop_in_transaction(session, &table)?;
     create_table_in_transaction(session, &name("undone_late"), &TYPES);
-    session.prepare_transaction(&name("p"), BOOTSTRAP_ROLE, ME.database).map(|gate| session.wait_durable(gate))?;
+    session.prepare_transaction(&name("p"), BOOTSTRAP_ROLE).map(|gate| session.wait_durable(gate))?;
     match number % 2 {
         0 => session.commit_prepared(&name("p"), ME),
         _ => session.rollback_prepared(&name("p"), ME),

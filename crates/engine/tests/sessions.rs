@@ -166,7 +166,7 @@ fn two_who_make_the_same_name_come_one_after_the_other() {
         let second = scope.spawn(|| {
             let mut session = database.session().unwrap();
             begin(&mut session);
-            session.lock_name(schema::catalog::PUBLIC_SCHEMA, "t").unwrap();
+            session.lock_name(schema::catalog::PUBLIC_SCHEMA, "t", false).unwrap();
             session.catalog().table_by_name(schema::catalog::PUBLIC_SCHEMA, "t").is_some()
         });
         wait_until("the second one waits", || database.locks().waiting_count() == 1);

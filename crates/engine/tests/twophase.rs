@@ -15,8 +15,7 @@ use vfs::{SimulatedOptions, SimulatedVfs, Survival, Vfs};
 
 const TYPES: [PhysicalType; 2] = [PhysicalType::I32, PhysicalType::I64];
 const ROLE: Oid = Oid(10);
-const DATABASE: Oid = Oid(5);
-const FINISHER: Finisher = Finisher { role: ROLE, is_superuser: false, database: DATABASE };
+const FINISHER: Finisher = Finisher { role: ROLE, is_superuser: false };
 const SERIALIZABLE: TransactionOptions =
     TransactionOptions { isolation: Isolation::Serializable, read_only: false, deferrable: false };
 
@@ -33,7 +32,7 @@ fn with_rows(rows: i32) -> (Database, SimulatedVfs, Arc<Table>) {
 }
 
 fn prepare(session: &mut Session, gid: &str) {
-    let gate = session.prepare_transaction(gid, ROLE, DATABASE).unwrap();
+    let gate = session.prepare_transaction(gid, ROLE).unwrap();
     session.wait_durable(gate);
 }
 
@@ -280,7 +279,7 @@ fn more_are_restored_than_may_be_prepared_now() {
     let database = Database::open(options_on(&next, &[("max_prepared_transactions", "0")])).unwrap();
     let mut session = database.session().unwrap();
     begin(&mut session);
-    let refused = session.prepare_transaction("more", ROLE, DATABASE).unwrap_err();
+    let refused = session.prepare_transaction("more", ROLE).unwrap_err();
     assert_eq!(refused.message(), "prepared transactions are disabled");
     for id in 0..4 {
         session.commit_prepared(&id.to_string(), FINISHER).unwrap();
@@ -297,8 +296,8 @@ fn only_its_owner_or_a_superuser_finishes_a_transaction() {
     prepare(&mut session, "x");
     let other = Finisher { role: Oid(99), ..FINISHER };
     assert_eq!(session.commit_prepared("x", other).unwrap_err().sqlstate(), sqlstate::INSUFFICIENT_PRIVILEGE);
-    let elsewhere = Finisher { database: Oid(1), ..FINISHER };
-    assert_eq!(session.commit_prepared("x", elsewhere).unwrap_err().sqlstate(), sqlstate::FEATURE_NOT_SUPPORTED);
+    let mut elsewhere = database.session_in(Oid(1)).unwrap();
+    assert_eq!(elsewhere.commit_prepared("x", FINISHER).unwrap_err().sqlstate(), sqlstate::FEATURE_NOT_SUPPORTED);
     let superuser = Finisher { is_superuser: true, ..other };
     session.rollback_prepared("x", superuser).unwrap();
     assert_eq!(value(&database, &table, 0), Some(0));

@@ -13,7 +13,7 @@ use engine::Database;
 use plan::privileges::ActingRole;
 use plan::{CatalogCallbacks, CatalogView};
 use rustc_hash::FxHashMap;
-use schema::catalog::{BOOTSTRAP_ROLE, Catalog};
+use schema::catalog::{BOOTSTRAP_ROLE, Catalog, DATABASE_OID};
 use sync::Interrupt;
 use types::random::RandomState;
 use types::{FormatSettings, SqlType, datetime};
@@ -33,6 +33,8 @@ pub struct Login {
     pub role_name: String,
     /// The database's name.
     pub database: String,
+    /// The database's number.
+    pub database_oid: Oid,
 }
 
 /// See the module.
@@ -226,7 +228,8 @@ impl ExecutionState {
     }
 
     fn plan_path_of(&self, search_path: &Arc<str>, role: &ActingRole) -> Arc<str> {
-        plan_path(search_path, role, self.temporary_schema.get(), self.execution_settings().planner_choices.as_deref())
+        let place = Place { database: self.database_oid(), temporary_schema: self.temporary_schema.get() };
+        plan_path(search_path, role, place, self.execution_settings().planner_choices.as_deref())
     }
 
     /// Returns the part of a plan's cache key besides its text, see [`CatalogView::plan_path`].
@@ -288,7 +291,12 @@ impl ExecutionState {
         self.random.set(Some(random));
     }
 
-    /// The database.
+    /// The number of the database that the session is in.
+    pub fn database_oid(&self) -> Oid {
+        self.login.database_oid
+    }
+
+    /// The name of the database that the session is in, which nobody renames meanwhile.
     pub fn database_name(&self) -> &str {
         &self.login.database
     }
@@ -320,7 +328,8 @@ impl ExecutionState {
         if let Ok(mut fresh) = fresh {
             let search_path = Arc::clone(&fresh.search_path_text);
             let choices = fresh.planner_choices.as_deref();
-            fresh.plan_path = plan_path(&search_path, &self.session_acting(), self.temporary_schema.get(), choices);
+            let place = Place { database: self.database_oid(), temporary_schema: self.temporary_schema.get() };
+            fresh.plan_path = plan_path(&search_path, &self.session_acting(), place, choices);
             let Ok(mut place) = self.in_force.try_borrow_mut() else { return };
             *place = fresh;
             drop(place);
@@ -349,22 +358,27 @@ impl ExecutionState {
     }
 }
 
-/// The part of a plan's key besides the statement's text: the search path, the role where that matters for it, the
-/// temporary schema, and the settings that direct the planner. Most sessions are a superuser's without any of these,
-/// and share the text itself.
-fn plan_path(
-    search_path: &Arc<str>,
-    role: &ActingRole,
+/// Where a session looks names up.
+struct Place {
+    database: Oid,
     temporary_schema: Option<Oid>,
-    planner_choices: Option<&str>,
-) -> Arc<str> {
+}
+
+/// The part of a plan's key besides the statement's text: the search path, the role where that matters for it, the database, the
+/// temporary schema, and the settings that direct the planner. Most sessions are a superuser's in `postgres` without any of these,
+/// and share the text itself.
+fn plan_path(search_path: &Arc<str>, role: &ActingRole, place: Place, planner_choices: Option<&str>) -> Arc<str> {
     let is_any_role = role.is_superuser && (role.oid == BOOTSTRAP_ROLE || !search_path.contains("$user"));
-    if is_any_role && temporary_schema.is_none() && planner_choices.is_none() {
+    let Place { database, temporary_schema } = place;
+    if is_any_role && database == DATABASE_OID && temporary_schema.is_none() && planner_choices.is_none() {
         return Arc::clone(search_path);
     }
     let mut path = search_path.to_string();
     if !is_any_role {
         path.push_str(&format!(" of {}", role.oid));
+    }
+    if database != DATABASE_OID {
+        path.push_str(&format!(" in {database}"));
     }
     if let Some(schema) = temporary_schema {
         path.push_str(&format!(" before {schema}"));

@@ -253,7 +253,7 @@ impl Firing<'_> {
         self.around_row(TriggerTiming::Before, event, assigned, old, new, run)
     }
 
-    /// Calls the INSTEAD OF triggers for a view's row: as [`TableTriggers::before_row`].
+    /// Calls the INSTEAD OF triggers for a view's row: as [`Firing::before_row`].
     ///
     /// # Errors
     /// Errors of the triggers and of their conditions.

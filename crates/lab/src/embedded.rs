@@ -21,9 +21,6 @@ use crate::driver::{
 };
 use crate::load::{Attempt, ClientCount, ClientRound, Load, Terms};
 
-/// The database that transactions are prepared in, as SQL calls it.
-const DATABASE: Oid = schema::catalog::DATABASE_OID;
-
 /// A database of its own in a folder that goes when it is dropped.
 pub struct EmbeddedDriver {
     database: Database,
@@ -261,9 +258,9 @@ impl Client {
         }
         self.gid.1 += 1;
         let gid = format!("{}.{}", self.gid.0, self.gid.1);
-        let gate = self.session.prepare_transaction(&gid, BOOTSTRAP_ROLE, DATABASE)?;
+        let gate = self.session.prepare_transaction(&gid, BOOTSTRAP_ROLE)?;
         self.session.wait_durable(gate);
-        let finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true, database: DATABASE };
+        let finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true };
         let gate = self.session.commit_prepared(&gid, finisher)?;
         self.session.wait_durable(gate);
         Ok(())

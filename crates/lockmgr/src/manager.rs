@@ -129,7 +129,7 @@ impl LockManager {
                 return Ok(Granted::AlreadyHeld);
             }
             // Of other locks there are no more than objects.
-            if matches!(tag, LockTag::Advisory(_)) && held.len() >= ADVISORY_LOCKS_MAX {
+            if tag.is_advisory() && held.len() >= ADVISORY_LOCKS_MAX {
                 return Err(error::too_many());
             }
         }
@@ -279,7 +279,7 @@ impl LockManager {
             Scope::Subtransaction(mark) => Some(mark.0),
             Scope::SessionAdvisory => {
                 self.unlock_held(owner, |tag, lock| {
-                    if matches!(tag, LockTag::Advisory(_)) {
+                    if tag.is_advisory() {
                         lock.session = 0;
                     }
                 });

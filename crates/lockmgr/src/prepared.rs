@@ -44,6 +44,8 @@ const PAGE: u8 = 1;
 const ADVISORY_ONE: u8 = 2;
 const ADVISORY_TWO: u8 = 3;
 const OBJECT: u8 = 4;
+const ADVISORY_ONE_IN: u8 = 5;
+const ADVISORY_TWO_IN: u8 = 6;
 
 impl PreparedLocks {
     /// As bytes: how many locks (u32), and for each its kind and mode (u8 each) and two numbers (u32, u64); then for each row
@@ -57,6 +59,12 @@ impl PreparedLocks {
                 LockTag::Page { relation, block } => (PAGE, relation.0, u64::from(block)),
                 LockTag::Advisory(AdvisoryKey::One(key)) => (ADVISORY_ONE, 0, key as u64),
                 LockTag::Advisory(AdvisoryKey::Two(high, low)) => (ADVISORY_TWO, high as u32, u64::from(low as u32)),
+                LockTag::AdvisoryIn { database, key: AdvisoryKey::One(key) } => {
+                    (ADVISORY_ONE_IN, database.0, key as u64)
+                }
+                LockTag::AdvisoryIn { database, key: AdvisoryKey::Two(high, low) } => {
+                    (ADVISORY_TWO_IN, database.0, u64::from(high as u32) << 32 | u64::from(low as u32))
+                }
                 LockTag::Object { class, object } => (OBJECT, class.0, object),
                 // These have calls, and lists, of their own.
                 LockTag::Row { .. } | LockTag::Xid(_) => continue,
@@ -96,6 +104,11 @@ fn decode_lock(bytes: &[u8; LOCK_BYTES]) -> Option<(LockTag, LockMode)> {
         PAGE => LockTag::Page { relation: Oid(first), block: second as u32 },
         ADVISORY_ONE => LockTag::Advisory(AdvisoryKey::One(second as i64)),
         ADVISORY_TWO => LockTag::Advisory(AdvisoryKey::Two(first as i32, second as i32)),
+        ADVISORY_ONE_IN => LockTag::AdvisoryIn { database: Oid(first), key: AdvisoryKey::One(second as i64) },
+        ADVISORY_TWO_IN => {
+            let key = AdvisoryKey::Two((second >> 32) as i32, second as i32);
+            LockTag::AdvisoryIn { database: Oid(first), key }
+        }
         OBJECT => LockTag::Object { class: Oid(first), object: second },
         _ => return None,
     };
@@ -234,6 +247,8 @@ mod tests {
                 (LockTag::Page { relation: Oid(2), block: 9 }, LockMode::Share),
                 (LockTag::Advisory(AdvisoryKey::One(-5)), LockMode::Exclusive),
                 (LockTag::Advisory(AdvisoryKey::Two(-1, i32::MIN)), LockMode::Exclusive),
+                (LockTag::AdvisoryIn { database: Oid(7), key: AdvisoryKey::One(-5) }, LockMode::Share),
+                (LockTag::AdvisoryIn { database: Oid(7), key: AdvisoryKey::Two(i32::MIN, -1) }, LockMode::Exclusive),
                 (LockTag::Object { class: Oid(3), object: u64::MAX }, LockMode::AccessExclusive),
             ],
             rows: RowLockMode::ALL.into_iter().map(|mode| row(mode as u16 + 1, mode)).collect(),

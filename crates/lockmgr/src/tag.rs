@@ -27,6 +27,13 @@ pub enum LockTag {
     Xid(Xid),
     /// A number that means something to applications only.
     Advisory(AdvisoryKey),
+    /// The same key in a database other than `postgres`.
+    AdvisoryIn {
+        /// The database.
+        database: Oid,
+        /// The number.
+        key: AdvisoryKey,
+    },
     /// A catalog object that is no relation, or anything else that two sessions agree to name so.
     Object {
         /// The catalog that the object is in.
@@ -46,6 +53,11 @@ pub enum AdvisoryKey {
 }
 
 impl LockTag {
+    /// Whether it is an advisory lock.
+    pub const fn is_advisory(&self) -> bool {
+        matches!(self, LockTag::Advisory(_) | LockTag::AdvisoryIn { .. })
+    }
+
     /// The `locktype` of `pg_locks`, and the wait event of a session that waits for it.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -53,7 +65,7 @@ impl LockTag {
             LockTag::Page { .. } => "page",
             LockTag::Row { .. } => "tuple",
             LockTag::Xid(_) => "transactionid",
-            LockTag::Advisory(_) => "advisory",
+            LockTag::Advisory(_) | LockTag::AdvisoryIn { .. } => "advisory",
             LockTag::Object { .. } => "object",
         }
     }
@@ -74,6 +86,7 @@ impl LockTag {
             LockTag::Advisory(AdvisoryKey::Two(high, low)) => {
                 format!("advisory lock [{database},{},{},2]", *high as u32, *low as u32)
             }
+            LockTag::AdvisoryIn { database, key } => LockTag::Advisory(*key).describe(*database),
             LockTag::Object { class, object } => format!("object {object} of class {class} of database {database}"),
         }
     }

@@ -1,11 +1,11 @@
 //! Settings that ALTER ROLE ... SET and ALTER DATABASE ... SET keep for future sessions.
 
 use base::{Error, Oid, Result};
-use schema::catalog::{BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OID, Object};
+use schema::catalog::{BOOTSTRAP_ROLE, Catalog, CustomDef, Object, class};
 
-/// The class of the custom objects that hold the settings kept for a database: PostgreSQL's number of `pg_db_role_setting`.
-/// Settings kept for a role in all databases are in the role's own description.
-const CLASS: Oid = Oid(2964);
+/// The class of the custom objects that hold the settings kept for a database. Settings kept for a role in all databases are in the
+/// role's own description.
+const CLASS: Oid = class::ROLE_SETTING;
 
 /// Names of settings with their values.
 pub type Settings = Vec<(String, String)>;
@@ -107,9 +107,16 @@ pub fn objects_of_role(catalog: &Catalog, role: Oid) -> Vec<Oid> {
 /// Returns the settings that a session of `role` starts with. More general settings come first, because a later value replaces an earlier
 /// value of the same setting.
 pub fn at_session_start(catalog: &Catalog, role: Oid) -> Settings {
-    let any = Oid::INVALID;
-    [(any, any), (DATABASE_OID, any), (any, role), (DATABASE_OID, role)]
+    let (any, database) = (Oid::INVALID, catalog.database());
+    [(any, any), (database, any), (any, role), (database, role)]
         .into_iter()
         .flat_map(|(database, role)| SessionsOf { database, role }.kept(catalog))
         .collect()
+}
+
+/// The custom objects that hold settings kept for a database, and for roles in it.
+pub fn kept_for_database(catalog: &Catalog, database: Oid) -> Vec<Oid> {
+    let is_of_it =
+        |def: &&std::sync::Arc<CustomDef>| SessionsOf::of_name(&def.name).is_some_and(|of| of.database == database);
+    catalog.customs(CLASS).filter(is_of_it).map(|def| def.oid).collect()
 }

@@ -63,7 +63,7 @@ pub enum PredicatePlace {
     Keys,
 }
 
-/// Serializable snapshot isolation for one database.
+/// Serializable snapshot isolation for all databases of a folder.
 pub struct Ssi {
     conflicts: CachePadded<ExclusiveLatch<Conflicts>>,
     pub(crate) locks: LockTable,

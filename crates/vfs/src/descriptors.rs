@@ -15,7 +15,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The most files of its own that one database has open at a time. Each holder keeps to its number:
+/// The most files of its own that one folder of databases has open at a time. Each holder keeps to its number:
 ///
 /// | | |
 /// | --- | --- |

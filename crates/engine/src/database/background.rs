@@ -24,7 +24,7 @@ const ORPHANS_EVERY: Duration = Duration::from_secs(1);
 /// Pages the cleaner writes per tick at most: 32 MiB/s.
 const CLEAN_PAGES: usize = 400;
 
-/// The threads of one database. Ended by [`Background::stop`], or when the last handle is dropped.
+/// The threads of one open folder. Ended by [`Background::stop`], or when the last handle is dropped.
 #[derive(Default)]
 pub(super) struct Background {
     stop: Arc<Stop>,

@@ -42,7 +42,7 @@ use crate::relations::Relations;
 use crate::sequence::Sequences;
 use crate::session::{Exports, Session};
 use crate::temporary::StatementFiles;
-use schema::catalog::Catalog;
+use schema::catalog::{Catalog, Catalogs, DATABASE_OID};
 
 use background::Background;
 use base::settings::words::ScanLocks;
@@ -281,13 +281,21 @@ impl Database {
         Ok(())
     }
 
-    /// A new session.
+    /// A new session in the database `postgres`.
     ///
     /// # Errors
     /// 53300 when there are too many; 57P01 when the database is closed.
     pub fn session(&self) -> Result<Session> {
+        self.session_in(DATABASE_OID)
+    }
+
+    /// A new session in the database `oid`. Without such a database it sees only the objects that all databases share.
+    ///
+    /// # Errors
+    /// As [`Database::session`].
+    pub fn session_in(&self, oid: Oid) -> Result<Session> {
         self.shared.check_open()?;
-        Session::new(self.clone())
+        Session::new(self.clone(), oid)
     }
 
     /// Writes out all that was changed before now, so that recovery would begin here.
@@ -378,9 +386,14 @@ impl Database {
         &self.shared.options.settings
     }
 
-    /// The latest committed catalog. An answer that is read from it reveals the commits up to [`Catalog::csn`], so its
-    /// session counts as having observed that position.
+    /// The latest committed catalog of the database `postgres`. An answer that is read from it reveals the commits up to [`Catalog::csn`],
+    /// so its session counts as having observed that position.
     pub fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(self.catalogs().of(DATABASE_OID))
+    }
+
+    /// The latest committed catalogs of all databases. An answer that is read from them reveals commits, see [`Database::catalog`].
+    pub fn catalogs(&self) -> Arc<Catalogs> {
         self.shared.catalog.latest(&self.shared)
     }
 
@@ -394,9 +407,10 @@ impl Database {
         }
     }
 
-    /// The activity of the table `oid` since the database was opened; `None` if nothing was counted.
-    pub fn table_activity(&self, oid: Oid) -> Option<Arc<TableActivity>> {
-        self.shared.relations.known_activity(oid)
+    /// The activity of a table since the database was opened; `None` if nothing was counted. Its number is that of
+    /// [`Catalog::unique`].
+    pub fn table_activity(&self, unique: Oid) -> Option<Arc<TableActivity>> {
+        self.shared.relations.known_activity(unique)
     }
 
     /// The random number given to the database when it was made.

@@ -392,10 +392,10 @@ fn settle(
 ) -> Result<()> {
     let used = files_in_use(shared, made_by_prepared);
     recovered.check_missing(|file| used.contains(&file))?;
-    if shared.catalog.committed().roles().next().is_none() {
+    if shared.catalog.committed().objects().next().is_none() {
         CatalogStore::fill_new(database)?;
         shared.checkpoint_now();
-    } else if CatalogStore::add_missing_roles(database)? || recovered.records > 0 || !from.closed {
+    } else if CatalogStore::add_missing(database)? || recovered.records > 0 || !from.closed {
         shared.checkpoint_now();
     }
     remove_orphans(shared, &used)?;

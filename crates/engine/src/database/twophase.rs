@@ -23,12 +23,13 @@ pub(super) fn restore(
         restored.push(shared.transactions.restore_prepared(prepared)?);
     }
     shared.catalog.load(shared, catalog_version)?;
-    let catalog = shared.catalog.committed();
+    let catalogs = shared.catalog.committed();
     for (transaction, rows) in restored {
         for row in rows {
             // A table that the transaction made itself is nobody else's yet.
-            let Some(table) = catalog.table(row.relation) else { continue };
-            let heap = shared.relations.heap(&shared.heaps, table.oid, table.file, table.fillfactor);
+            let Some((database, oid)) = catalogs.relation(row.relation) else { continue };
+            let Some(table) = catalogs.of(database).table(oid) else { continue };
+            let heap = shared.relations.heap(&shared.heaps, row.relation, table.file, table.fillfactor);
             heap.restore_row_lock(transaction.owner, transaction.xid, row.tid, row.mode)?;
         }
     }

@@ -11,6 +11,7 @@ use sync::{Arc, Mutex};
 use super::{Database, Shared, integer};
 use crate::catalog_store::{CATALOG_FILE, CATALOG_RELATION, maintenance_bytes};
 use crate::session::VacuumOptions;
+use schema::catalog::TableDef;
 
 /// Blocks per step: between steps the vacuum looks whether it should stop.
 const STEP_BLOCKS: u32 = 64;
@@ -46,7 +47,7 @@ impl Frozen {
         self.heaps.lock().remove(&file);
     }
 
-    fn of(&self, file: FileNumber) -> Xid {
+    pub(crate) fn of(&self, file: FileNumber) -> Xid {
         self.heaps.lock().get(&file).copied().unwrap_or(self.at_open)
     }
 
@@ -118,8 +119,8 @@ pub(super) fn vacuum_where_needed(database: &Database) -> Result<usize> {
     let age_limit = integer(settings, Id::VacuumFreezeMinAge).saturating_mul(FREEZE_AGE_FACTOR) as u64;
     let next_xid = shared.transactions.next_xid().0;
     let is_old = |file: FileNumber| next_xid.saturating_sub(shared.frozen.of(file).0) > age_limit;
-    let has_many_dead = |oid: Oid, rows: f64| {
-        database.table_activity(oid).is_some_and(|activity| {
+    let has_many_dead = |unique: Oid, rows: f64| {
+        database.table_activity(unique).is_some_and(|activity| {
             let rows = rows.max(activity.live() as f64);
             activity.dead().max(activity.dead_values()) as f64 > threshold + scale * rows
         })
@@ -130,24 +131,30 @@ pub(super) fn vacuum_where_needed(database: &Database) -> Result<usize> {
         shared.relations.activity(CATALOG_RELATION).vacuumed(done.live, done.recently_dead);
         vacuumed += 1;
     }
-    let mut session = database.session()?;
     let options = VacuumOptions { skip_locked: true, gives_way: true, ..VacuumOptions::default() };
-    for def in database.catalog().tables() {
-        if !def.kind.has_storage() || !(has_many_dead(def.oid, def.estimated_rows) || is_old(def.file)) {
+    for catalog in database.catalogs().databases() {
+        let needs_it = |def: &&Arc<TableDef>| {
+            def.kind.has_storage() && (has_many_dead(catalog.unique(def.oid), def.estimated_rows) || is_old(def.file))
+        };
+        let tables: Vec<_> = catalog.tables().filter(needs_it).collect();
+        if tables.is_empty() {
             continue;
         }
-        let _vacuuming = shared.vacuuming.lock();
-        shared.check_not_closing()?;
-        let begun = std::time::Instant::now();
-        match session.open_table(def.oid).and_then(|table| session.vacuum(&table, options)) {
-            Ok(_) => {
-                vacuumed += 1;
-                log_vacuum(settings, &def.name, begun.elapsed());
+        let mut session = database.session_in(catalog.database())?;
+        for def in tables {
+            let _vacuuming = shared.vacuuming.lock();
+            shared.check_not_closing()?;
+            let begun = std::time::Instant::now();
+            match session.open_table(def.oid).and_then(|table| session.vacuum(&table, options)) {
+                Ok(_) => {
+                    vacuumed += 1;
+                    log_vacuum(settings, &def.name, begun.elapsed());
+                }
+                // Dropped meanwhile, or locked: the next round will see.
+                Err(error) if error.sqlstate() == base::sqlstate::UNDEFINED_TABLE => {}
+                Err(error) if error.sqlstate() == base::sqlstate::LOCK_NOT_AVAILABLE => {}
+                Err(error) => return Err(error.context(format!("while vacuuming table \"{}\"", def.name))),
             }
-            // Dropped meanwhile, or locked: the next round will see.
-            Err(error) if error.sqlstate() == base::sqlstate::UNDEFINED_TABLE => {}
-            Err(error) if error.sqlstate() == base::sqlstate::LOCK_NOT_AVAILABLE => {}
-            Err(error) => return Err(error.context(format!("while vacuuming table \"{}\"", def.name))),
         }
     }
     raise_oldest(database);
@@ -158,9 +165,10 @@ pub(super) fn vacuum_where_needed(database: &Database) -> Result<usize> {
 pub(crate) fn raise_oldest(database: &Database) {
     let shared = &database.shared;
     let oldest_running = shared.transactions.oldest_running_xid();
-    let catalog = database.catalog();
-    let heaps = catalog
-        .tables()
+    let catalogs = database.catalogs();
+    let heaps = catalogs
+        .databases()
+        .flat_map(|catalog| catalog.tables())
         .filter(|def| def.kind.has_storage())
         .flat_map(|def| [def.file, def.overflow_file])
         .filter(|file| file.0 != 0)

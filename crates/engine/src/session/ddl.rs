@@ -18,7 +18,7 @@ use crate::large::Overflow;
 use crate::redo::EngineRecord;
 use crate::relations::is_current;
 use crate::table::{Index, Table};
-use schema::catalog::{Catalog, Change, Entry, NameSpace, Object, TableDef};
+use schema::catalog::{Catalog, Change, DATABASE_OID, Entry, NameSpace, Object, TableDef, class};
 use schema::row::{ColumnSet, PhysicalType};
 
 /// Catalog versions with this bit are a transaction's own.
@@ -126,7 +126,7 @@ impl Session {
     fn committed_catalog(&self) -> Arc<Catalog> {
         let mut catalog = self.catalog.borrow_mut();
         if catalog.version() != self.shared().transactions.catalog_version() {
-            *catalog = self.shared().catalog.latest(self.shared());
+            *catalog = Arc::clone(self.shared().catalog.latest(self.shared()).of(self.database_oid));
             self.observe(catalog.csn());
         }
         catalog.clone()
@@ -172,7 +172,19 @@ impl Session {
     /// # Errors
     /// 42P06, 42P07, 42723, 42710 if the name is taken; 25006 in a read-only transaction.
     pub fn create_object(&self, object: impl Into<Object>) -> Result<()> {
-        self.create(object.into())
+        let object = object.into();
+        self.assign_xid()?;
+        self.claim_name(&object)?;
+        self.create(object, self.database_oid)
+    }
+
+    /// Makes an object of a database at the start, when nobody else is there. Its name is not locked, since a prepared transaction may hold it for
+    /// ever.
+    ///
+    /// # Errors
+    /// As [`Session::create_object`].
+    pub(crate) fn create_at_start(&self, object: impl Into<Object>, database: Oid) -> Result<()> {
+        self.create(object.into(), database)
     }
 
     /// Gives an object another description. Files that the old one named and the new one doesn't go at commit; storage
@@ -185,11 +197,12 @@ impl Session {
         self.replace(object.into())
     }
 
-    fn create(&self, object: Object) -> Result<()> {
+    fn create(&self, object: Object, database: Oid) -> Result<()> {
         self.assign_xid()?;
-        self.claim_name(&object)?;
+        let database = if object.is_shared() { Oid::INVALID } else { database };
         let object = self.with_storage(object)?;
-        let entry = self.with_latest_ctx(|ctx| self.shared().catalog.write(ctx, object))?;
+        let entry = Entry { unique: object.oid(), object, database, rows: [].into() };
+        let entry = self.with_latest_ctx(|ctx| self.shared().catalog.write(ctx, entry))?;
         self.shared().relations.activity(CATALOG_RELATION).count_inserts(entry.rows.len() as u64);
         self.changed(Change::Put(entry))
     }
@@ -210,7 +223,8 @@ impl Session {
                 self.drop_storage(file)?;
             }
         }
-        let entry = self.with_latest_ctx(|ctx| self.shared().catalog.write(ctx, object))?;
+        let entry = Entry { object, ..old.clone() };
+        let entry = self.with_latest_ctx(|ctx| self.shared().catalog.write(ctx, entry))?;
         self.changed(Change::Put(entry))
     }
 
@@ -227,7 +241,7 @@ impl Session {
         for file in old.object.files() {
             self.drop_storage(file)?;
         }
-        self.changed(Change::Drop(oid))
+        self.changed(Change::Drop { database: old.database, oid })
     }
 
     /// Moves the predicate locks of serializable transactions when storage is given up: locks on parts of the old storage
@@ -248,28 +262,28 @@ impl Session {
         }
     }
 
-    fn erase(&self, old: &Entry) -> Result<()> {
+    pub(super) fn erase(&self, old: &Entry) -> Result<()> {
         self.with_latest_ctx(|ctx| self.shared().catalog.erase(ctx, old))?;
         let activity = self.shared().relations.activity(CATALOG_RELATION);
         old.rows.iter().for_each(|_| activity.count_delete());
         Ok(())
     }
 
-    fn changed(&self, change: Change) -> Result<()> {
+    pub(super) fn changed(&self, change: Change) -> Result<()> {
         self.ddl.borrow_mut().changes.push(change);
         // The next change may be of the same object: it must see this one's rows.
         self.slot.borrow_mut().advance_command()
     }
 
     #[cold]
-    fn no_object(&self, oid: Oid) -> Error {
+    pub(super) fn no_object(&self, oid: Oid) -> Error {
         self.observe_horizon();
         Error::new(sqlstate::UNDEFINED_OBJECT, format!("object with OID {oid} does not exist"))
     }
 
     /// Locks the name that `object` is to have and looks whether it is free.
     fn claim_name(&self, object: &Object) -> Result<()> {
-        self.lock_name(object.schema(), object.name())?;
+        self.lock_name(object.schema(), object.name(), object.is_shared())?;
         let catalog = self.catalog();
         if catalog.conflicting(object).is_none()
             && catalog.object(object.oid()).is_none_or(|other| other.name_space() == object.name_space())
@@ -286,6 +300,7 @@ impl Session {
                 return Err(Error::new(sqlstate::DUPLICATE_FUNCTION, message));
             }
             (NameSpace::Role, _) => (sqlstate::DUPLICATE_OBJECT, "role"),
+            (NameSpace::Database, _) => (sqlstate::DUPLICATE_DATABASE, "database"),
             (NameSpace::Custom(_), _) => (sqlstate::DUPLICATE_OBJECT, "object"),
         };
         Err(Error::new(code, format!("{what} \"{name}\" already exists")))
@@ -372,11 +387,18 @@ impl Session {
         if self.is_locked(oid, mode) {
             return Ok(Granted::AlreadyHeld);
         }
-        let granted = self.lock(LockTag::Relation(oid), mode, wait)?;
+        let granted = self.lock(LockTag::Relation(self.unique(oid)), mode, wait)?;
         if granted != Granted::Skipped && self.in_transaction() {
             self.locked.borrow_mut().push((oid, mode));
         }
         Ok(granted)
+    }
+
+    /// The number under which a relation is locked and counted. It never changes. A relation that this catalog does not know is new, and new
+    /// relations have their own number.
+    #[inline]
+    pub(crate) fn unique(&self, oid: Oid) -> Oid {
+        self.catalog.borrow().unique(oid)
     }
 
     #[inline]
@@ -423,20 +445,33 @@ impl Session {
     /// # Errors
     /// As [`Session::lock_relation`].
     pub fn lock_object(&self, class: Oid, oid: Oid, mode: LockMode, wait: WaitPolicy) -> Result<Granted> {
-        self.lock(LockTag::Object { class, object: u64::from(oid.0) }, mode, wait)
+        self.lock(LockTag::Object { class, object: self.object_in_database(class, oid) }, mode, wait)
+    }
+
+    /// The number by which an object is locked. Those of `postgres`, and those that all databases share, have their own; the others have
+    /// the number of their database in the upper half.
+    fn object_in_database(&self, class: Oid, oid: Oid) -> u64 {
+        let database =
+            if class::is_shared(class) || self.database_oid == DATABASE_OID { 0 } else { self.database_oid.0 };
+        u64::from(database) << 32 | u64::from(oid.0)
     }
 
     #[inline]
-    fn lock(&self, tag: LockTag, mode: LockMode, wait: WaitPolicy) -> Result<Granted> {
+    pub(super) fn lock(&self, tag: LockTag, mode: LockMode, wait: WaitPolicy) -> Result<Granted> {
         self.shared().locks.lock(self.owner(), tag, mode, &self.lock_options(wait))
     }
 
-    /// Locks a name until the transaction ends, so that who makes an object of it can look first.
+    /// Locks a name until the transaction ends, so that the session can look first and then make an object of it. `is_shared`: of an object
+    /// that all databases share.
     ///
     /// # Errors
     /// As [`Session::lock_relation`].
-    pub fn lock_name(&self, schema: Oid, name: &str) -> Result<()> {
+    pub fn lock_name(&self, schema: Oid, name: &str, is_shared: bool) -> Result<()> {
         let mut hasher = FxHasher::default();
+        // Locks of prepared transactions of the time when there was one database have hashes without it.
+        if !is_shared && self.database_oid != DATABASE_OID {
+            self.database_oid.hash(&mut hasher);
+        }
         (schema, name).hash(&mut hasher);
         // Two names with one hash only wait for each other. Zero is the publishing lock.
         let object = hasher.finish().max(1);
@@ -457,12 +492,19 @@ impl Session {
     ) -> Result<Granted> {
         let options = self.lock_options(wait);
         let options = if for_session { options.for_session() } else { options };
-        self.shared().locks.lock(self.owner(), LockTag::Advisory(key), mode, &options)
+        self.shared().locks.lock(self.owner(), self.advisory_tag(key), mode, &options)
+    }
+
+    fn advisory_tag(&self, key: AdvisoryKey) -> LockTag {
+        match self.database_oid {
+            DATABASE_OID => LockTag::Advisory(key),
+            database => LockTag::AdvisoryIn { database, key },
+        }
     }
 
     /// Gives back one acquisition of a session-level advisory lock; false: it was not held.
     pub fn advisory_unlock(&self, key: AdvisoryKey, mode: LockMode) -> bool {
-        self.shared().locks.unlock(self.owner(), LockTag::Advisory(key), mode)
+        self.shared().locks.unlock(self.owner(), self.advisory_tag(key), mode)
     }
 
     /// Gives back all session-level advisory locks.
@@ -505,7 +547,7 @@ impl Session {
         if !def.kind.has_storage() {
             return Err(Error::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", def.name)));
         }
-        let shared = self.shared();
+        let (shared, unique) = (self.shared(), catalog.unique(def.oid));
         let (mut indexed_columns, mut key_columns) = (ColumnSet::new(), ColumnSet::new());
         let mut indexes: Vec<Arc<Index>> = Vec::new();
         for index in catalog.indexes_of(def.oid) {
@@ -520,7 +562,7 @@ impl Session {
         let overflow = if def.overflow_file == FileNumber(0) {
             None
         } else {
-            let heap = shared.relations.heap(&shared.heaps, def.oid, def.overflow_file, 100);
+            let heap = shared.relations.heap(&shared.heaps, unique, def.overflow_file, 100);
             let index = shared.relations.tree(&shared.trees, def.overflow_index_file)?;
             Some(Overflow::new(heap, index)?)
         };
@@ -531,13 +573,13 @@ impl Session {
             } else {
                 Vec::new()
             },
-            heap: shared.relations.heap(&shared.heaps, def.oid, def.file, def.fillfactor),
+            heap: shared.relations.heap(&shared.heaps, unique, def.file, def.fillfactor),
             has_deferrable_keys: indexes.iter().any(|index| index.def.deferrable),
             indexes,
             overflow,
             indexed_columns,
             key_columns,
-            activity: shared.relations.activity(def.oid),
+            activity: shared.relations.activity(unique),
             def: def.clone(),
         }))
     }

@@ -5,6 +5,7 @@
 //! such a cell is borrowed: nobody else can reach it, and no row operation calls back into the session while it borrows.
 
 mod check;
+mod databases;
 mod ddl;
 mod dead_entries;
 mod exports;
@@ -92,6 +93,8 @@ use sequences::SessionSequences;
 /// ```
 pub struct Session {
     database: Database,
+    /// The database that the session is in.
+    database_oid: Oid,
     slot: RefCell<SessionSlot>,
     /// The running statements with their snapshots, innermost last; empty between statements.
     levels: RefCell<Vec<Level>>,
@@ -142,7 +145,7 @@ struct Scratch {
 }
 
 impl Session {
-    pub(crate) fn new(database: Database) -> Result<Session> {
+    pub(crate) fn new(database: Database, database_oid: Oid) -> Result<Session> {
         let interrupt = Arc::new(Interrupt::new());
         let slot = database.shared.transactions.register_session(interrupt.clone())?;
         let settings = database.settings();
@@ -152,7 +155,7 @@ impl Session {
         let session = Session {
             slot: RefCell::new(slot),
             levels: RefCell::new(Vec::new()),
-            catalog: RefCell::new(database.catalog()),
+            catalog: RefCell::new(Arc::clone(database.catalogs().of(database_oid))),
             ddl: RefCell::new(Ddl::default()),
             tables: RefCell::new(FxHashMap::default()),
             sequences: RefCell::new(SessionSequences::default()),
@@ -169,11 +172,17 @@ impl Session {
             interrupt,
             wait_report: Arc::default(),
             database,
+            database_oid,
         };
         session.apply_settings();
         // It answers from that catalog before it looks for a newer one.
         session.observe(session.catalog.borrow().csn());
         Ok(session)
+    }
+
+    /// The database that the session is in.
+    pub fn database_oid(&self) -> Oid {
+        self.database_oid
     }
 
     #[inline]

@@ -9,15 +9,13 @@ use super::Session;
 use super::transaction::{failed, no_transaction};
 use crate::catalog_store::{PUBLISH_LOCK, PUBLISH_MODE};
 
-/// The role and database of a session that finishes a prepared transaction.
+/// The role of a session that finishes a prepared transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Finisher {
     /// The role.
     pub role: Oid,
     /// Whether it may finish transactions that other roles have prepared.
     pub is_superuser: bool,
-    /// The session's database.
-    pub database: Oid,
 }
 
 impl Session {
@@ -36,9 +34,9 @@ impl Session {
     /// - 25P01 without a transaction; 25P02 in a failed one.
     ///
     /// The transaction is rolled back on an error.
-    pub fn prepare_transaction(&mut self, gid: &str, role: Oid, database: Oid) -> Result<Lsn> {
+    pub fn prepare_transaction(&mut self, gid: &str, role: Oid) -> Result<Lsn> {
         self.end_statement();
-        let prepared = self.try_prepare(gid, role, database);
+        let prepared = self.try_prepare(gid, role);
         match prepared {
             Ok(end) => {
                 self.forget_own_changes();
@@ -52,13 +50,13 @@ impl Session {
         }
     }
 
-    fn try_prepare(&mut self, gid: &str, role: Oid, database: Oid) -> Result<Lsn> {
+    fn try_prepare(&mut self, gid: &str, role: Oid) -> Result<Lsn> {
         match self.slot.get_mut().state() {
             TransactionState::Active => {}
             TransactionState::Failed => return Err(failed()),
             TransactionState::Idle => return Err(no_transaction()),
         }
-        let options = PrepareOptions { gid: Gid::new(gid)?, role, database };
+        let options = PrepareOptions { gid: Gid::new(gid)?, role, database: self.database_oid };
         if self.has_exports() {
             return Err(Error::unsupported("cannot PREPARE a transaction that has exported snapshots"));
         }
@@ -117,7 +115,7 @@ impl Session {
             return Err(missing::prepared_transaction(gid));
         };
         let claimed = transactions.claim_prepared(&name, |prepared| {
-            may_finish(prepared, finisher.role, finisher.is_superuser, finisher.database)
+            may_finish(prepared, finisher.role, finisher.is_superuser, self.database_oid)
         });
         // Whether the name exists may depend on log records that are not durable yet.
         self.observe(transactions.prepared_changed());
@@ -147,7 +145,9 @@ impl Session {
 
     /// The relations that the transaction has locked, and the objects that it has made or changed.
     pub fn objects_of_transaction(&self) -> Vec<Oid> {
-        let mut objects = self.shared().locks.relations_of(self.owner());
+        let catalogs = self.database.catalogs();
+        let number = |unique: Oid| catalogs.relation(unique).map_or(unique, |(_, oid)| oid);
+        let mut objects: Vec<Oid> = self.shared().locks.relations_of(self.owner()).into_iter().map(number).collect();
         objects.extend(self.ddl.borrow().changes().iter().map(schema::catalog::Change::oid));
         objects
     }

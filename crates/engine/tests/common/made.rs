@@ -20,8 +20,7 @@ pub const MAKERS: usize = 2;
 const TABLES_PER_MAKER: usize = 3;
 /// A page holds a handful of such rows.
 const FILLER_BYTES: usize = 900;
-const DATABASE: Oid = Oid(5);
-const FINISHER: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true, database: DATABASE };
+const FINISHER: Finisher = Finisher { role: BOOTSTRAP_ROLE, is_superuser: true };
 
 /// The tables that makers have made, by object identifier.
 pub type Made = BTreeMap<Oid, MadeTable>;
@@ -220,7 +219,7 @@ impl Maker {
         // Perhaps this is as far as it gets: then it may be prepared or not.
         let entry = PreparedModel { gid: gid.clone(), transaction, acknowledged: false, rollback_begun: false };
         model.prepared.push(entry);
-        match self.session.prepare_transaction(&gid, BOOTSTRAP_ROLE, DATABASE) {
+        match self.session.prepare_transaction(&gid, BOOTSTRAP_ROLE) {
             Ok(gate) => {
                 self.session.wait_durable(gate);
                 model.prepared.last_mut().expect("just entered").acknowledged = true;

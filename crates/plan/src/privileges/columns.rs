@@ -43,9 +43,7 @@ impl ColumnAcls {
     /// # Errors
     /// XX000 if the lists can't be encoded.
     pub fn to_store(&self, oid: Oid, table: Oid) -> Result<CustomDef> {
-        let body = serde_json::to_vec(self)
-            .map_err(|error| Error::internal(format!("a list of privileges can't be stored: {error}")))?;
-        Ok(CustomDef { body, class: class::COLUMN, ..super::to_store(oid, table, &Acl::default())? })
+        super::list(oid, class::COLUMN, table.to_string(), self)
     }
 
     /// The privileges that a column's own list gives to these roles and to everybody.

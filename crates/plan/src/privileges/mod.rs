@@ -15,8 +15,8 @@ use std::ops::{BitAnd, BitOr, Not};
 
 use base::{Error, Oid, Result, sqlstate};
 use schema::catalog::{
-    BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OID, DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, Object,
-    PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, READ_ALL_DATA_ROLE, RelationKind, RoleDef, WRITE_ALL_DATA_ROLE, class,
+    BOOTSTRAP_ROLE, Catalog, CustomDef, DATABASE_OWNER_ROLE, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
+    PUBLIC_SCHEMA, READ_ALL_DATA_ROLE, RelationKind, RoleDef, WRITE_ALL_DATA_ROLE, class,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +24,6 @@ pub use acting_role::ActingRole;
 pub use columns::{COLUMN_PRIVILEGES, ColumnAcls, ColumnsUsed, readable_columns};
 pub use system::{CLOSED_TABLES, is_closed};
 
-/// The class of the custom objects that lists are kept in. PostgreSQL has no catalog of them.
-const ACL_CLASS: Oid = Oid(16);
 /// Lists that objects will have when they are made.
 const DEFAULT_ACL_CLASS: Oid = Oid(826);
 
@@ -192,10 +190,6 @@ pub struct Subject {
 impl Subject {
     /// The object with this number; none for what has no privileges of its own, such as what the server computes.
     pub fn find(catalog: &Catalog, oid: Oid) -> Option<Subject> {
-        if oid == DATABASE_OID {
-            let described = "database postgres".to_owned();
-            return Some(Subject { oid, kind: Kind::Database, owner: database_owner(catalog), described });
-        }
         if oid == PG_CATALOG_SCHEMA || oid == INFORMATION_SCHEMA {
             return None;
         }
@@ -212,6 +206,7 @@ impl Subject {
             Object::Function(function) if function.is_procedure() => (Kind::Function, "procedure"),
             Object::Function(_) => (Kind::Function, "function"),
             Object::Custom(custom) if custom.class == class::TYPE => (Kind::Type, "type"),
+            Object::Database(_) => (Kind::Database, "database"),
             _ => return None,
         };
         let described = format!("{word} {}", object.name());
@@ -326,33 +321,36 @@ impl Subject {
     }
 }
 
+/// The class of the custom object that holds the list of the object with this number.
+fn acl_class(catalog: &Catalog, oid: Oid) -> Oid {
+    if catalog.database_def(oid).is_some() { class::SHARED_ACL } else { class::ACL }
+}
+
 /// The stored access list of the object with this number.
 pub fn stored(catalog: &Catalog, oid: Oid) -> Option<Acl> {
-    let def = catalog.custom_by_name(ACL_CLASS, Oid::INVALID, &oid.to_string())?;
+    let def = catalog.custom_by_name(acl_class(catalog, oid), Oid::INVALID, &oid.to_string())?;
     // A list that can't be read gives nobody a privilege.
     Some(serde_json::from_slice(&def.body).unwrap_or_default())
 }
 
 /// The custom object that holds the list of the object with this number.
 pub fn stored_object(catalog: &Catalog, oid: Oid) -> Option<Oid> {
-    catalog.custom_by_name(ACL_CLASS, Oid::INVALID, &oid.to_string()).map(|def| def.oid)
+    catalog.custom_by_name(acl_class(catalog, oid), Oid::INVALID, &oid.to_string()).map(|def| def.oid)
 }
 
-/// The descriptor to store `acl` by.
+/// The descriptor to store the list `acl` of the object `subject` by.
 ///
 /// # Errors
 /// XX000 if it can't be encoded.
-pub fn to_store(oid: Oid, subject: Oid, acl: &Acl) -> Result<CustomDef> {
-    let body = serde_json::to_vec(acl)
+pub fn to_store(catalog: &Catalog, oid: Oid, subject: Oid, acl: &Acl) -> Result<CustomDef> {
+    list(oid, acl_class(catalog, subject), subject.to_string(), acl)
+}
+
+/// A custom object that holds a list.
+fn list(oid: Oid, class: Oid, name: String, list: &impl Serialize) -> Result<CustomDef> {
+    let body = serde_json::to_vec(list)
         .map_err(|error| Error::internal(format!("a list of privileges can't be stored: {error}")))?;
-    Ok(CustomDef {
-        oid,
-        class: ACL_CLASS,
-        schema: Oid::INVALID,
-        name: subject.to_string(),
-        owner: BOOTSTRAP_ROLE,
-        body,
-    })
+    Ok(CustomDef { oid, class, schema: Oid::INVALID, name, owner: BOOTSTRAP_ROLE, body })
 }
 
 /// The key of a list of default privileges. New objects of this kind get the list if this role makes them in this schema.
@@ -406,8 +404,7 @@ impl DefaultAcl {
     /// # Errors
     /// XX000 if it can't be encoded.
     pub fn to_store(&self, oid: Oid, acl: &Acl) -> Result<CustomDef> {
-        let def = to_store(oid, Oid::INVALID, acl)?;
-        Ok(CustomDef { class: DEFAULT_ACL_CLASS, name: self.name(), ..def })
+        list(oid, DEFAULT_ACL_CLASS, self.name(), acl)
     }
 
     fn of_name(name: &str) -> Option<DefaultAcl> {
@@ -450,7 +447,8 @@ pub fn default_acls(catalog: &Catalog) -> Vec<(Oid, DefaultAcl, Acl)> {
 /// Objects on which `role` has been granted something or has granted something.
 pub fn subjects_of_role(catalog: &Catalog, role: Oid) -> Vec<Oid> {
     let mentions = |acl: &Acl| acl.0.iter().any(|item| item.grantee == role || item.grantor == role);
-    let subjects = catalog.customs(ACL_CLASS).filter_map(|def| {
+    let lists = catalog.customs(class::ACL).chain(catalog.customs(class::SHARED_ACL));
+    let subjects = lists.filter_map(|def| {
         let acl: Acl = serde_json::from_slice(&def.body).ok()?;
         mentions(&acl).then(|| def.name.parse().ok().map(Oid)).flatten()
     });
@@ -486,7 +484,7 @@ pub fn is_superuser(catalog: &Catalog, role: Oid) -> bool {
 
 /// The role that the database belongs to.
 pub fn database_owner(catalog: &Catalog) -> Oid {
-    catalog.object(DATABASE_OID).and_then(Object::owner).unwrap_or(BOOTSTRAP_ROLE)
+    catalog.database_def(catalog.database()).map_or(BOOTSTRAP_ROLE, |def| def.owner)
 }
 
 /// The roles whose privileges `role` has: itself, and those it inherits from.

@@ -576,8 +576,8 @@ fn is_usable(expressions: Option<&TableExpressions>, position: usize, offered: &
     }
 }
 
-/// Whether rows that an index gives are tested by all conditions, also by those that the index makes sure of. A re-check puts a newer version
-/// of a row in the place of a scan of an index, and keys of expressions and the index's own condition are not computed for it.
+/// Whether rows that an index gives are tested by all conditions, also by those that the index makes sure of. In a re-check a newer version of
+/// a row takes the place of an index scan. Keys of expressions and the index's own condition are not computed for it.
 fn is_asked_again(query: &Query, index: &IndexDef) -> bool {
     let rechecks = query.relations.len() > 1 && (query.change.is_some() || !query.locks.is_empty());
     rechecks && (index.predicate.is_some() || index.keys.iter().any(|key| key.column.is_none()))

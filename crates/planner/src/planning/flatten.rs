@@ -586,8 +586,8 @@ pub(super) fn is_simple(query: &Query) -> bool {
         && !query.targets.iter().any(|target| is_volatile(&target.expr))
 }
 
-/// Whether a re-check computes the row of a subquery anew: of a simple one that reads tables or the entries around it. The row of any other
-/// is kept as it was joined.
+/// Whether a re-check computes the row of a subquery anew. Only a simple subquery that reads a table, or an entry of the FROM around it, is
+/// computed anew. The row of any other is kept as it was joined.
 pub(super) fn is_computed_anew(query: &Query) -> bool {
     let reads_rows = |relation: &Relation| {
         matches!(relation.kind, RelationKind::Table(_) | RelationKind::Virtual(_) | RelationKind::Subquery(_))

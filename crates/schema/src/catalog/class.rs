@@ -28,3 +28,14 @@ pub const ROLE: Oid = Oid(1260);
 pub const DATABASE: Oid = Oid(1262);
 /// `pg_attribute`
 pub const COLUMN: Oid = Oid(1249);
+/// `pg_db_role_setting`
+pub const ROLE_SETTING: Oid = Oid(2964);
+/// Lists of the privileges on objects. PostgreSQL keeps them in the objects' own rows.
+pub const ACL: Oid = Oid(16);
+/// Lists of the privileges on objects that all databases share.
+pub const SHARED_ACL: Oid = Oid(17);
+
+/// Whether all databases share the objects of this class.
+pub fn is_shared(class: Oid) -> bool {
+    matches!(class, ROLE | DATABASE | ROLE_SETTING | SHARED_ACL)
+}

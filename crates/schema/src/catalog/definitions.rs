@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base::{FileNumber, Lsn, Oid};
 use serde::{Deserialize, Serialize};
 
+use super::class;
 use super::function::FunctionDef;
 use super::role::RoleDef;
 use super::trigger::{ConstraintTrigger, TransitionTables, TriggerDef};
@@ -14,8 +15,12 @@ use crate::row::{ColumnSet, PhysicalType};
 
 /// The schema `pg_catalog`.
 pub const PG_CATALOG_SCHEMA: Oid = Oid(11);
-/// The one database, with the number that PostgreSQL gives to `postgres`.
+/// The database `postgres`, the default one of embedded sessions. PostgreSQL gives it this number, too.
 pub const DATABASE_OID: Oid = Oid(5);
+/// The database `template1`, which CREATE DATABASE copies by default.
+pub const TEMPLATE1_DATABASE: Oid = Oid(1);
+/// The database `template0`, which nobody connects to.
+pub const TEMPLATE0_DATABASE: Oid = Oid(4);
 /// The schema `public`.
 pub const PUBLIC_SCHEMA: Oid = Oid(2200);
 /// The schema `information_schema`.
@@ -627,6 +632,40 @@ pub struct CustomDef {
     pub body: Vec<u8>,
 }
 
+/// A database. All databases share it, as they share roles.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DatabaseDef {
+    /// Its identifier.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// Whether roles that may make databases may copy it.
+    pub is_template: bool,
+    /// Whether sessions may be in it.
+    pub allows_connections: bool,
+    /// How many sessions of roles that are no superusers may be in it; -1: any number.
+    pub connection_limit: i32,
+    /// `COMMENT ON`.
+    pub comment: Option<String>,
+}
+
+impl DatabaseDef {
+    /// A database that anybody may connect to.
+    pub fn new(oid: Oid, name: impl Into<String>, owner: Oid) -> DatabaseDef {
+        DatabaseDef {
+            oid,
+            name: name.into(),
+            owner,
+            is_template: false,
+            allows_connections: true,
+            connection_limit: -1,
+            comment: None,
+        }
+    }
+}
+
 /// Any object.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Object {
@@ -644,6 +683,8 @@ pub enum Object {
     Role(Arc<RoleDef>),
     /// Anything else.
     Custom(Arc<CustomDef>),
+    /// A database.
+    Database(Arc<DatabaseDef>),
 }
 
 /// The name space an object's name is unique in.
@@ -659,6 +700,8 @@ pub enum NameSpace {
     Role,
     /// Custom objects of a class and schema.
     Custom(Oid),
+    /// Databases.
+    Database,
 }
 
 impl Object {
@@ -672,6 +715,7 @@ impl Object {
             Object::Function(def) => def.oid,
             Object::Role(def) => def.oid,
             Object::Custom(def) => def.oid,
+            Object::Database(def) => def.oid,
         }
     }
 
@@ -685,13 +729,14 @@ impl Object {
             Object::Function(def) => &def.name,
             Object::Role(def) => &def.name,
             Object::Custom(def) => &def.name,
+            Object::Database(def) => &def.name,
         }
     }
 
     /// The schema it is in; [`Oid::INVALID`] if in none.
     pub fn schema(&self) -> Oid {
         match self {
-            Object::Schema(_) | Object::Role(_) => Oid::INVALID,
+            Object::Schema(_) | Object::Role(_) | Object::Database(_) => Oid::INVALID,
             Object::Table(def) => def.schema,
             Object::Index(def) => def.schema,
             Object::Sequence(def) => def.schema,
@@ -708,6 +753,7 @@ impl Object {
             Object::Sequence(def) => Some(def.owner),
             Object::Function(def) => Some(def.owner),
             Object::Custom(def) => Some(def.owner),
+            Object::Database(def) => Some(def.owner),
             Object::Index(_) | Object::Role(_) => None,
         }
     }
@@ -720,6 +766,30 @@ impl Object {
             Object::Function(_) => NameSpace::Function,
             Object::Role(_) => NameSpace::Role,
             Object::Custom(def) => NameSpace::Custom(def.class),
+            Object::Database(_) => NameSpace::Database,
+        }
+    }
+
+    /// Whether all databases share it.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Object::Role(_) | Object::Database(_) => true,
+            Object::Custom(def) => class::is_shared(def.class),
+            _ => false,
+        }
+    }
+
+    /// A copy that shares nothing with this object: caches compare descriptors by address (`Arc::ptr_eq`).
+    pub fn copied(&self) -> Object {
+        match self {
+            Object::Schema(def) => Object::Schema(Arc::new((**def).clone())),
+            Object::Table(def) => Object::Table(Arc::new((**def).clone())),
+            Object::Index(def) => Object::Index(Arc::new((**def).clone())),
+            Object::Sequence(def) => Object::Sequence(Arc::new((**def).clone())),
+            Object::Function(def) => Object::Function(Arc::new((**def).clone())),
+            Object::Role(def) => Object::Role(Arc::new((**def).clone())),
+            Object::Custom(def) => Object::Custom(Arc::new((**def).clone())),
+            Object::Database(def) => Object::Database(Arc::new((**def).clone())),
         }
     }
 
@@ -758,4 +828,5 @@ from_definition! {
     Function FunctionDef
     Role RoleDef
     Custom CustomDef
+    Database DatabaseDef
 }

@@ -14,5 +14,5 @@ mod trigger;
 pub use definitions::*;
 pub use function::*;
 pub use role::*;
-pub use snapshot::{Catalog, Change, Entry, Relation};
+pub use snapshot::{Catalog, Catalogs, Change, Entry, Relation};
 pub use trigger::{ConstraintTrigger, TransitionTables, TriggerDef, TriggerEnabled, TriggerTiming};

@@ -29,6 +29,11 @@ impl Equivalent<NameKey> for NameRef<'_> {
 pub struct Entry {
     /// The object.
     pub object: Object,
+    /// The database that it is in; [`Oid::INVALID`] if all share it.
+    pub database: Oid,
+    /// The number under which a relation is locked and counted. It is the object's own number, except in a copy of a database: there the
+    /// template's relation has that number already.
+    pub unique: Oid,
     /// The rows.
     pub rows: Arc<[Tid]>,
 }
@@ -39,7 +44,12 @@ pub enum Change {
     /// Made or replaced.
     Put(Entry),
     /// Dropped.
-    Drop(Oid),
+    Drop {
+        /// The database that it was in; [`Oid::INVALID`] if all shared it.
+        database: Oid,
+        /// The object.
+        oid: Oid,
+    },
 }
 
 impl Change {
@@ -47,7 +57,14 @@ impl Change {
     pub fn oid(&self) -> Oid {
         match self {
             Change::Put(entry) => entry.object.oid(),
-            Change::Drop(oid) => *oid,
+            Change::Drop { oid, .. } => *oid,
+        }
+    }
+
+    /// The database of the object; [`Oid::INVALID`] if all share it.
+    pub fn database(&self) -> Oid {
+        match self {
+            Change::Put(Entry { database, .. }) | Change::Drop { database, .. } => *database,
         }
     }
 }
@@ -74,16 +91,14 @@ impl Relation<'_> {
     }
 }
 
-/// One version of all catalog objects.
+/// One version of the objects that a session of one database sees: those of the database, and those that all databases share.
 #[derive(Clone, Default)]
 pub struct Catalog {
     version: u64,
     csn: Lsn,
-    objects: FxHashMap<Oid, Entry>,
-    names: HashMap<NameKey, SmallVec<[Oid; 1]>, FxBuildHasher>,
-    indexes: FxHashMap<Oid, Arc<[Arc<IndexDef>]>>,
-    /// Tables with a foreign key to the key's table.
-    referencing: FxHashMap<Oid, SmallVec<[Oid; 2]>>,
+    database: Oid,
+    own: Arc<Objects>,
+    shared: Arc<Objects>,
 }
 
 impl Catalog {
@@ -97,19 +112,44 @@ impl Catalog {
         self.csn
     }
 
+    /// The database whose objects these are.
+    pub fn database(&self) -> Oid {
+        self.database
+    }
+
     /// Whether a schema is some session's own, for its temporary objects.
     pub fn is_temporary(&self, schema: Oid) -> bool {
         self.schema(schema).is_some_and(|schema| schema.name.starts_with(TEMPORARY_SCHEMA_PREFIX))
     }
 
     /// The object `oid`.
+    #[inline]
     pub fn object(&self, oid: Oid) -> Option<&Object> {
-        self.objects.get(&oid).map(|entry| &entry.object)
+        self.entry(oid).map(|entry| &entry.object)
     }
 
     /// All objects, in no order.
     pub fn objects(&self) -> impl Iterator<Item = &Object> + Clone {
-        self.objects.values().map(|entry| &entry.object)
+        self.entries().map(|entry| &entry.object)
+    }
+
+    /// All objects with their rows, in no order.
+    fn entries(&self) -> impl Iterator<Item = &Entry> + Clone {
+        self.own_entries().chain(self.shared.entries.values())
+    }
+
+    /// The objects of the database with their rows, in no order.
+    pub fn own_entries(&self) -> impl Iterator<Item = &Entry> + Clone {
+        self.own.entries.values()
+    }
+
+    /// The number by which the relation `oid` is locked and counted; see [`Entry::unique`].
+    #[inline]
+    pub fn unique(&self, oid: Oid) -> Oid {
+        if self.own.copies.is_empty() {
+            return oid;
+        }
+        self.own.entries.get(&oid).map_or(oid, |entry| entry.unique)
     }
 
     /// The schema `oid`.
@@ -162,7 +202,10 @@ impl Catalog {
     }
 
     fn named(&self, space: NameSpace, schema: Oid, name: &str) -> &[Oid] {
-        self.names.get(&NameRef(space, schema, name)).map_or(&[], |oids| oids.as_slice())
+        match self.own.named(space, schema, name) {
+            [] => self.shared.named(space, schema, name),
+            found => found,
+        }
     }
 
     /// The schema called `name`.
@@ -224,12 +267,12 @@ impl Catalog {
 
     /// The indexes of `table`, oldest first.
     pub fn indexes_of(&self, table: Oid) -> &[Arc<IndexDef>] {
-        self.indexes.get(&table).map_or(&[], |indexes| indexes)
+        self.own.indexes_of(table)
     }
 
     /// The tables with a foreign key to `table`.
     pub fn tables_referencing(&self, table: Oid) -> impl Iterator<Item = &Arc<TableDef>> {
-        self.referencing.get(&table).into_iter().flatten().filter_map(|oid| self.table(*oid))
+        self.own.referencing.get(&table).into_iter().flatten().filter_map(|oid| self.table(*oid))
     }
 
     /// All schemas.
@@ -262,6 +305,25 @@ impl Catalog {
         self.objects().filter_map(|object| if let Object::Role(def) = object { Some(def) } else { None })
     }
 
+    /// The database `oid`.
+    pub fn database_def(&self, oid: Oid) -> Option<&Arc<DatabaseDef>> {
+        match self.shared.entries.get(&oid).map(|entry| &entry.object) {
+            Some(Object::Database(def)) => Some(def),
+            _ => None,
+        }
+    }
+
+    /// The database called `name`.
+    pub fn database_by_name(&self, name: &str) -> Option<&Arc<DatabaseDef>> {
+        self.database_def(*self.named(NameSpace::Database, Oid::INVALID, name).first()?)
+    }
+
+    /// All databases.
+    pub fn databases(&self) -> impl Iterator<Item = &Arc<DatabaseDef>> {
+        let shared = self.shared.entries.values().map(|entry| &entry.object);
+        shared.filter_map(|object| if let Object::Database(def) = object { Some(def) } else { None })
+    }
+
     /// All custom objects of `class`.
     pub fn customs(&self, class: Oid) -> impl Iterator<Item = &Arc<CustomDef>> {
         self.objects().filter_map(move |object| match object {
@@ -282,26 +344,134 @@ impl Catalog {
     }
 
     /// An object with its rows.
+    #[inline]
     pub fn entry(&self, oid: Oid) -> Option<&Entry> {
-        self.objects.get(&oid)
+        self.own.entries.get(&oid).or_else(|| self.shared.entries.get(&oid))
     }
 
-    /// This version with `changes` made, under another number.
+    /// This version with `changes` made, under another number. Changes in other databases are left out.
     pub fn with_changes<'a>(&self, changes: impl IntoIterator<Item = &'a Change>, version: u64) -> Catalog {
         let mut next = self.clone();
         next.version = version;
         for change in changes {
-            match change {
-                Change::Put(entry) => next.put(entry.clone()),
-                Change::Drop(oid) => next.remove(*oid),
+            if change.database() == Oid::INVALID {
+                Arc::make_mut(&mut next.shared).apply(change);
+            } else if change.database() == self.database {
+                Arc::make_mut(&mut next.own).apply(change);
             }
         }
+        next
+    }
+}
+
+/// One version of the objects of all databases.
+#[derive(Clone, Default)]
+pub struct Catalogs {
+    version: u64,
+    /// That of no database: the shared objects.
+    none: Arc<Catalog>,
+    databases: FxHashMap<Oid, Arc<Catalog>>,
+}
+
+impl Catalogs {
+    /// Which version this is.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The catalog of `database`: the shared objects only, if there is no such database.
+    pub fn of(&self, database: Oid) -> &Arc<Catalog> {
+        self.databases.get(&database).unwrap_or(&self.none)
+    }
+
+    /// The catalogs of all databases that have objects.
+    pub fn databases(&self) -> impl Iterator<Item = &Arc<Catalog>> {
+        self.databases.values()
+    }
+
+    /// The database and number of a relation that is locked by the number `unique`.
+    pub fn relation(&self, unique: Oid) -> Option<(Oid, Oid)> {
+        self.databases.values().find_map(|catalog| {
+            let own = |oid: &Oid| catalog.own.entries.get(oid).is_some_and(|entry| entry.unique == unique);
+            let oid = catalog.own.copies.get(&unique).copied().or_else(|| Some(unique).filter(own))?;
+            Some((catalog.database, oid))
+        })
+    }
+
+    /// The objects of all databases, and those that they share.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        let own = self.databases.values().flat_map(|catalog| catalog.own.entries.values());
+        own.chain(self.none.shared.entries.values()).map(|entry| &entry.object)
+    }
+
+    /// This version with `changes` made, under another number.
+    pub fn with_changes<'a>(&self, changes: impl IntoIterator<Item = &'a Change>, version: u64) -> Catalogs {
+        let mut next = self.clone();
+        let mut shared = Arc::clone(&next.none.shared);
+        for change in changes {
+            let database = change.database();
+            if database == Oid::INVALID {
+                Arc::make_mut(&mut shared).apply(change);
+            } else {
+                let catalog = next.databases.entry(database).or_default();
+                let catalog = Arc::make_mut(catalog);
+                catalog.database = database;
+                Arc::make_mut(&mut catalog.own).apply(change);
+            }
+        }
+        next.databases.retain(|_, catalog| !catalog.own.entries.is_empty());
+        next.version = version;
+        next.for_each(|catalog| {
+            catalog.version = version;
+            catalog.shared = Arc::clone(&shared);
+        });
         next
     }
 
     /// Sets the commit that makes this version.
     pub fn set_csn(&mut self, csn: Lsn) {
-        self.csn = csn;
+        self.for_each(|catalog| catalog.csn = csn);
+    }
+
+    fn for_each(&mut self, change: impl Fn(&mut Catalog)) {
+        for catalog in self.databases.values_mut().chain([&mut self.none]) {
+            change(Arc::make_mut(catalog));
+        }
+    }
+}
+
+impl std::fmt::Debug for Catalogs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Catalogs").field("version", &self.version).field("databases", &self.databases.len()).finish()
+    }
+}
+
+/// The objects of one database, or those that all share.
+#[derive(Clone, Default)]
+struct Objects {
+    entries: FxHashMap<Oid, Entry>,
+    names: HashMap<NameKey, SmallVec<[Oid; 1]>, FxBuildHasher>,
+    indexes: FxHashMap<Oid, Arc<[Arc<IndexDef>]>>,
+    /// Tables with a foreign key to the key's table.
+    referencing: FxHashMap<Oid, SmallVec<[Oid; 2]>>,
+    /// The relations that are locked by another number than their own, by that number.
+    copies: FxHashMap<Oid, Oid>,
+}
+
+impl Objects {
+    fn named(&self, space: NameSpace, schema: Oid, name: &str) -> &[Oid] {
+        self.names.get(&NameRef(space, schema, name)).map_or(&[], |oids| oids.as_slice())
+    }
+
+    fn indexes_of(&self, table: Oid) -> &[Arc<IndexDef>] {
+        self.indexes.get(&table).map_or(&[], |indexes| indexes)
+    }
+
+    fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Put(entry) => self.put(entry.clone()),
+            Change::Drop { oid, .. } => self.remove(*oid),
+        }
     }
 
     fn put(&mut self, entry: Entry) {
@@ -324,11 +494,17 @@ impl Catalog {
             }
             _ => {}
         }
-        self.objects.insert(oid, entry);
+        if entry.unique != oid {
+            self.copies.insert(entry.unique, oid);
+        }
+        self.entries.insert(oid, entry);
     }
 
     fn remove(&mut self, oid: Oid) {
-        let Some(entry) = self.objects.remove(&oid) else { return };
+        let Some(entry) = self.entries.remove(&oid) else { return };
+        if entry.unique != oid {
+            self.copies.remove(&entry.unique);
+        }
         let key = NameKey(entry.object.name_space(), entry.object.schema(), entry.object.name().into());
         if let Some(oids) = self.names.get_mut(&key) {
             oids.retain(|other| *other != oid);
@@ -362,7 +538,7 @@ impl Catalog {
 
 impl std::fmt::Debug for Catalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Catalog").field("version", &self.version).field("objects", &self.objects.len()).finish()
+        f.debug_struct("Catalog").field("version", &self.version).field("objects", &self.entries().count()).finish()
     }
 }
 
@@ -387,8 +563,23 @@ mod tests {
     use crate::catalog::{ArgumentDef, BOOTSTRAP_ROLE};
     use crate::row::PhysicalType;
 
+    const HERE: Oid = Oid(5);
+
+    fn empty() -> Catalog {
+        Catalog { database: HERE, ..Catalog::default() }
+    }
+
+    fn dropped(oid: u32) -> Change {
+        Change::Drop { database: HERE, oid: Oid(oid) }
+    }
+
+    fn put_in(database: Oid, object: impl Into<Object>) -> Change {
+        let object = object.into();
+        Change::Put(Entry { unique: object.oid(), object, database, rows: [].into() })
+    }
+
     fn put(object: impl Into<Object>) -> Change {
-        Change::Put(Entry { object: object.into(), rows: [].into() })
+        put_in(HERE, object)
     }
 
     fn table(oid: u32, name: &str) -> TableDef {
@@ -397,16 +588,16 @@ mod tests {
 
     #[test]
     fn objects_are_found_by_name_until_dropped_and_old_versions_do_not_change() {
-        let empty = Catalog::default();
+        let empty = empty();
         let first = empty.with_changes(&[put(table(1, "t"))], 1);
         let renamed = first.with_changes(&[put(table(1, "u"))], 2);
-        let dropped = renamed.with_changes(&[Change::Drop(Oid(1))], 3);
+        let gone = renamed.with_changes(&[dropped(1)], 3);
         let found = |catalog: &Catalog, name: &str| catalog.table_by_name(PUBLIC_SCHEMA, name).map(|def| def.oid);
         assert_eq!(found(&empty, "t"), None);
         assert_eq!((found(&first, "t"), found(&first, "u")), (Some(Oid(1)), None));
         assert_eq!((found(&renamed, "t"), found(&renamed, "u")), (None, Some(Oid(1))));
-        assert_eq!(found(&dropped, "u"), None);
-        assert_eq!(dropped.version(), 3);
+        assert_eq!(found(&gone, "u"), None);
+        assert_eq!(gone.version(), 3);
         assert!(first.table_by_name(Oid(11), "t").is_none());
     }
 
@@ -414,16 +605,16 @@ mod tests {
     fn indexes_of_a_table_are_listed_oldest_first() {
         let def = table(1, "t");
         let index = |oid: u32| put(IndexDef::new(Oid(oid), &def, format!("i{oid}"), &[0], false));
-        let catalog = Catalog::default().with_changes(&[put(def.clone()), index(9), index(5)], 1);
+        let catalog = empty().with_changes(&[put(def.clone()), index(9), index(5)], 1);
         let oids: Vec<_> = catalog.indexes_of(Oid(1)).iter().map(|index| index.oid.0).collect();
         assert_eq!(oids, [5, 9]);
-        let catalog = catalog.with_changes(&[Change::Drop(Oid(5)), Change::Drop(Oid(9))], 2);
+        let catalog = catalog.with_changes(&[dropped(5), dropped(9)], 2);
         assert!(catalog.indexes_of(Oid(1)).is_empty());
     }
 
     #[test]
     fn relations_share_a_name_space_and_functions_are_told_apart_by_arguments() {
-        let catalog = Catalog::default().with_changes(&[put(table(1, "x"))], 1);
+        let catalog = empty().with_changes(&[put(table(1, "x"))], 1);
         let sequence = SequenceDef::new(Oid(2), PUBLIC_SCHEMA, "x", BOOTSTRAP_ROLE);
         assert!(catalog.conflicting(&sequence.into()).is_some());
         let function = |oid: u32, argument: u32| FunctionDef {
@@ -435,5 +626,34 @@ mod tests {
         assert!(catalog.conflicting(&function(4, 20).into()).is_none());
         assert!(catalog.conflicting(&function(4, 23).into()).is_some());
         assert!(catalog.conflicting(&function(3, 23).into()).is_none());
+    }
+
+    #[test]
+    fn databases_see_shared_objects_and_their_own() {
+        let shared = put_in(Oid::INVALID, DatabaseDef::new(Oid(7), "all", BOOTSTRAP_ROLE));
+        let other = put_in(Oid(6), table(1, "other"));
+        let both = Catalogs::default().with_changes(&[put(table(1, "t")), other, shared], 1);
+        let name = |database: u32| both.of(Oid(database)).table(Oid(1)).map(|def| def.name.clone());
+        assert_eq!([name(5), name(6), name(7)], [Some("t".into()), Some("other".into()), None]);
+        assert!([5, 6, 7].iter().all(|database| both.of(Oid(*database)).object(Oid(7)).is_some()));
+        assert_eq!(both.objects().count(), 3);
+        let one = both.with_changes(&[dropped(1)], 2);
+        assert_eq!((one.of(HERE).tables().count(), one.of(Oid(6)).tables().count()), (0, 1));
+        assert_eq!((one.of(Oid(6)).version(), both.of(Oid(6)).version()), (2, 1));
+    }
+
+    #[test]
+    fn a_copied_relation_is_found_by_its_second_number_until_it_is_dropped() {
+        let copy = |name: &str| {
+            Change::Put(Entry { object: table(1, name).into(), database: Oid(6), unique: Oid(100), rows: [].into() })
+        };
+        let both = Catalogs::default().with_changes(&[put(table(1, "t")), copy("t")], 1);
+        assert_eq!((both.of(HERE).unique(Oid(1)), both.of(Oid(6)).unique(Oid(1))), (Oid(1), Oid(100)));
+        assert_eq!(both.of(Oid(6)).unique(Oid(2)), Oid(2), "a relation in the making");
+        assert_eq!((both.relation(Oid(1)), both.relation(Oid(100))), (Some((HERE, Oid(1))), Some((Oid(6), Oid(1)))));
+        let renamed = both.with_changes(&[copy("u"), dropped(1)], 2);
+        assert_eq!((renamed.relation(Oid(1)), renamed.relation(Oid(100))), (None, Some((Oid(6), Oid(1)))));
+        let gone = renamed.with_changes(&[Change::Drop { database: Oid(6), oid: Oid(1) }], 3);
+        assert_eq!((gone.relation(Oid(100)), gone.databases().count()), (None, 0));
     }
 }

@@ -7,7 +7,7 @@ use base::settings::{self, Context, Id, Kind, Source, Unit, Value as Setting};
 use base::{Oid, OwnerId, Result, Xid};
 use engine::{AdvisoryKey, LockTag, PredicatePlace};
 use rustc_hash::FxHashMap;
-use schema::catalog::{DATABASE_OID, READ_ALL_STATS_ROLE};
+use schema::catalog::{Catalogs, DATABASE_OID, READ_ALL_STATS_ROLE, class};
 use types::{Value, datetime, oids};
 
 use super::Equal;
@@ -144,7 +144,7 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
         let query = if shown { info.query().to_string() } else { "<insufficient privilege>".to_owned() };
         let only = |value: Value| if shown { value } else { NULL };
         rows.push(row![
-            DATABASE_OID,
+            info.database_oid,
             info.database.as_str(),
             info.pid,
             NULL,
@@ -171,6 +171,50 @@ pub fn pg_stat_activity(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
     Ok(rows)
 }
 
+/// The columns of `pg_locks` that name the target: database, relation, page, tuple, transactionid, classid, objid, objsubid.
+fn place_of_lock(catalogs: &Catalogs, tag: &LockTag) -> [Value; 8] {
+    // A relation may be locked by another number than its own.
+    let relation = |unique: Oid| {
+        let (database, oid) = catalogs.relation(unique).unwrap_or((DATABASE_OID, unique));
+        (Value::oid(database), Value::oid(oid))
+    };
+    let advisory = |database: Oid, key: AdvisoryKey| {
+        let (high, low, form) = match key {
+            AdvisoryKey::One(key) => ((key as u64 >> 32) as u32, key as u32, 1i16),
+            AdvisoryKey::Two(high, low) => (high as u32, low as u32, 2i16),
+        };
+        [Value::oid(database), NULL, NULL, NULL, NULL, Value::Oid(high), Value::Oid(low), form.into()]
+    };
+    match *tag {
+        LockTag::Relation(unique) => {
+            let (database, relation) = relation(unique);
+            [database, relation, NULL, NULL, NULL, NULL, NULL, NULL]
+        }
+        LockTag::Page { relation: unique, block } => {
+            let (database, relation) = relation(unique);
+            [database, relation, (block as i32).into(), NULL, NULL, NULL, NULL, NULL]
+        }
+        LockTag::Row { relation: unique, tid } => {
+            let (database, relation) = relation(unique);
+            let (block, slot) = (tid.block as i32, tid.slot as i16);
+            [database, relation, block.into(), slot.into(), NULL, NULL, NULL, NULL]
+        }
+        LockTag::Xid(top) => [NULL, NULL, NULL, NULL, xid(top.0), NULL, NULL, NULL],
+        LockTag::Advisory(key) => advisory(DATABASE_OID, key),
+        LockTag::AdvisoryIn { database, key } => advisory(database, key),
+        LockTag::Object { class, object } => {
+            // See `engine::Session::lock_object`. Objects that all databases share have no database here.
+            let database = match (class, (object >> 32) as u32) {
+                (class, _) if class::is_shared(class) => Oid::INVALID,
+                // The hash of a name.
+                (Oid(1), _) | (_, 0) => DATABASE_OID,
+                (_, database) => Oid(database),
+            };
+            [Value::oid(database), NULL, NULL, NULL, NULL, class.into(), Value::Oid(object as u32), 0i16.into()]
+        }
+    }
+}
+
 /// `pg_locks`
 pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let instance = &session_of(run).instance;
@@ -184,32 +228,9 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
     };
     let (now, clock) = (Instant::now(), datetime::clock_micros());
     let mut rows = Vec::new();
+    let catalogs = instance.database().catalogs();
     for view in instance.database().locks().snapshot() {
-        let database = Value::oid(DATABASE_OID);
-        // database, relation, page, tuple, transactionid, classid, objid, objsubid
-        let place: [Value; 8] = match view.tag {
-            LockTag::Relation(relation) => [database, relation.into(), NULL, NULL, NULL, NULL, NULL, NULL],
-            LockTag::Page { relation, block } => {
-                [database, relation.into(), (block as i32).into(), NULL, NULL, NULL, NULL, NULL]
-            }
-            LockTag::Row { relation, tid } => {
-                let (block, slot) = (tid.block as i32, tid.slot as i16);
-                [database, relation.into(), block.into(), slot.into(), NULL, NULL, NULL, NULL]
-            }
-            LockTag::Xid(top) => [NULL, NULL, NULL, NULL, xid(top.0), NULL, NULL, NULL],
-            LockTag::Advisory(AdvisoryKey::One(key)) => {
-                let (high, low) = (Value::Oid((key as u64 >> 32) as u32), Value::Oid(key as u32));
-                [database, NULL, NULL, NULL, NULL, high, low, 1i16.into()]
-            }
-            LockTag::Advisory(AdvisoryKey::Two(high, low)) => {
-                let (high, low) = (Value::Oid(high as u32), Value::Oid(low as u32));
-                [database, NULL, NULL, NULL, NULL, high, low, 2i16.into()]
-            }
-            LockTag::Object { class, object } => {
-                [database, NULL, NULL, NULL, NULL, class.into(), Value::Oid(object as u32), 0i16.into()]
-            }
-        };
-        let [database, relation, page, tuple, transaction, class, object, part] = place;
+        let [database, relation, page, tuple, transaction, class, object, part] = place_of_lock(&catalogs, &view.tag);
         let since = view
             .waiting_since
             .map(|since| Value::TimestampTz(clock - now.saturating_duration_since(since).as_micros() as i64));
@@ -251,7 +272,7 @@ pub fn pg_locks(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> 
             let pid = lock.owner.filter(|_| !lock.finished).and_then(|owner| pids.get(&owner).copied());
             rows.push(row![
                 kind,
-                DATABASE_OID,
+                run.state.database_oid(),
                 *relation,
                 page,
                 tuple,
@@ -285,7 +306,14 @@ fn own_locks(
         row![kind, database, relation, NULL, NULL, number, NULL, NULL, NULL, NULL, holder, pid, mode, true, true, NULL]
     };
     let own = session_of(run).info.owner();
-    let mut rows = vec![held("relation", Value::oid(DATABASE_OID), Value::oid(PG_LOCKS), NULL, own, "AccessShareLock")];
+    let mut rows = vec![held(
+        "relation",
+        Value::oid(run.state.database_oid()),
+        Value::oid(PG_LOCKS),
+        NULL,
+        own,
+        "AccessShareLock",
+    )];
     for info in session_of(run).instance.sessions().iter() {
         let owner = info.owner();
         if owner == own || info.transaction_start.load(Relaxed) != 0 {
@@ -308,7 +336,7 @@ pub fn pg_prepared_xacts(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<
             prepared.gid.as_str(),
             Value::TimestampTz(prepared.at_micros),
             catalog.role(prepared.role).map(|role| role.name.as_str()),
-            run.state.database_name(),
+            catalog.database_def(prepared.database).map(|def| def.name.as_str()),
         ]
     });
     Ok(rows.collect())

@@ -6,7 +6,7 @@ use base::{Oid, Result};
 use plan::privileges::{self, Acl, Subject};
 use plan::user_types;
 use schema::catalog::{
-    ArgumentMode, BOOTSTRAP_ROLE, Catalog, DATABASE_OID, DATABASE_OWNER_ROLE, FunctionDef, INFORMATION_SCHEMA, Object,
+    ArgumentMode, BOOTSTRAP_ROLE, Catalog, DATABASE_OWNER_ROLE, DatabaseDef, FunctionDef, INFORMATION_SCHEMA, Object,
     PG_CATALOG_SCHEMA, PUBLIC_SCHEMA, Parallel, RoleDef, Volatility, class,
 };
 use types::{Implementation, Value, aggregates, functions, oids, type_functions};
@@ -61,24 +61,30 @@ pub fn pg_init_privs(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Valu
 /// `pg_database`
 pub fn pg_database(run: &mut Run<'_, '_>, _: Equal<'_>) -> Result<Vec<Vec<Value>>> {
     let oldest = session_of(run).instance.database().status().oldest_xid();
-    Ok(vec![row![
-        DATABASE_OID,
-        run.state.database_name(),
-        privileges::database_owner(run.catalog.catalog()),
-        6i32,
-        letter('c'),
-        false,
-        true,
-        -1i32,
-        xid(oldest.0),
-        xid(1),
-        TABLESPACE_OID,
-        "C.UTF-8",
-        "C.UTF-8",
-        NULL,
-        NULL,
-        acl(run.catalog.catalog(), DATABASE_OID),
-    ]])
+    let catalog = run.catalog.catalog();
+    let row = |def: &Arc<DatabaseDef>| {
+        row![
+            def.oid,
+            def.name.as_str(),
+            def.owner,
+            6i32,
+            letter('c'),
+            def.is_template,
+            def.allows_connections,
+            def.connection_limit,
+            xid(oldest.0),
+            xid(1),
+            TABLESPACE_OID,
+            "C.UTF-8",
+            "C.UTF-8",
+            NULL,
+            NULL,
+            acl(catalog, def.oid),
+        ]
+    };
+    let mut databases: Vec<&Arc<DatabaseDef>> = catalog.databases().collect();
+    databases.sort_by_key(|def| def.oid);
+    Ok(databases.into_iter().map(row).collect())
 }
 
 /// The privileges stored for the object with this number; NULL where none are stored.
@@ -431,6 +437,7 @@ pub fn comments(catalog: &Catalog) -> Vec<(Oid, Oid, i32, String)> {
     for object in catalog.objects() {
         match object {
             Object::Schema(def) => add(def.oid, class::SCHEMA, 0, def.comment.as_deref()),
+            Object::Database(def) => add(def.oid, class::DATABASE, 0, def.comment.as_deref()),
             Object::Table(def) => {
                 add(def.oid, class::RELATION, 0, def.comment.as_deref());
                 for (place, column) in def.columns.iter().enumerate().filter(|(_, column)| !column.dropped) {
@@ -473,7 +480,7 @@ pub fn pg_description(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec
     let wanted = wanted_oid(equal, 0);
     let rows = comments(run.catalog.catalog())
         .into_iter()
-        .filter(|(oid, class, ..)| wanted.matches(oid) && *class != class::ROLE)
+        .filter(|(oid, class, ..)| wanted.matches(oid) && !class::is_shared(*class))
         .map(|(oid, class, column, comment)| row![oid, class, column, comment]);
     Ok(rows.collect())
 }
@@ -483,7 +490,7 @@ pub fn pg_shdescription(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
     let wanted = wanted_oid(equal, 0);
     let rows = comments(run.catalog.catalog())
         .into_iter()
-        .filter(|(oid, class, ..)| wanted.matches(oid) && *class == class::ROLE)
+        .filter(|(oid, class, ..)| wanted.matches(oid) && class::is_shared(*class))
         .map(|(oid, class, _, comment)| row![oid, class, comment]);
     Ok(rows.collect())
 }

@@ -2,7 +2,7 @@
 
 use base::Result;
 use engine::WalStatistics;
-use schema::catalog::{DATABASE_OID, PG_CATALOG_SCHEMA};
+use schema::catalog::{DATABASE_OID, DatabaseDef, PG_CATALOG_SCHEMA};
 use types::{Numeric, Value};
 
 use super::monitoring::time;
@@ -85,7 +85,7 @@ pub fn pg_stat_user_tables(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Ve
         if !table.kind.has_storage() || table.schema == PG_CATALOG_SCHEMA || !wanted.matches(&table.oid) {
             continue;
         }
-        let activity = database.table_activity(table.oid);
+        let activity = database.table_activity(run.catalog.catalog().unique(table.oid));
         let count = |of: fn(&engine::TableActivity) -> u64| activity.as_ref().map_or(0, |activity| of(activity)) as i64;
         let mut row = row![
             table.oid,
@@ -129,28 +129,38 @@ pub fn pg_stat_user_indexes(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<V
     Ok(rows)
 }
 
-/// `pg_stat_database`: the only database, since the counts of the log were last reset. Counts that are not kept are NULL.
+/// `pg_stat_database`: since the counts of the log were last reset. Counts that are not kept are NULL. Transactions and pages are counted for
+/// all databases together, and are shown in the row of `postgres`.
 pub fn pg_stat_database(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<Vec<Value>>> {
-    if !wanted_oid(equal, 0).matches(&DATABASE_OID) {
-        return Ok(Vec::new());
-    }
+    let wanted = wanted_oid(equal, 0);
+    let mut databases: Vec<_> = run.catalog.catalog().databases().filter(|def| wanted.matches(&def.oid)).collect();
+    databases.sort_by_key(|def| def.oid);
+    Ok(databases.into_iter().map(|def| activity_in(run, def)).collect())
+}
+
+/// The row of one database.
+fn activity_in(run: &Run<'_, '_>, def: &DatabaseDef) -> Vec<Value> {
     let instance = &session_of(run).instance;
     let database = instance.database();
     let transactions = instance.counted.transactions(database);
     let (_, since) = instance.counted.wal(database);
     let buffer = database.statistics().buffer;
-    let activities = relations::tables(run.catalog.catalog()).into_iter();
-    let activities: Vec<_> = activities.filter_map(|table| database.table_activity(table.oid)).collect();
+    let counted = |count: u64| if def.oid == DATABASE_OID { Value::Int8(count as i64) } else { NULL };
+    let catalogs = database.catalogs();
+    let catalog = catalogs.of(def.oid);
+    let activities: Vec<_> =
+        catalog.tables().filter_map(|table| database.table_activity(catalog.unique(table.oid))).collect();
+    let sessions = instance.sessions().iter().filter(|info| info.database_oid == def.oid).count();
     let sum =
         |of: fn(&engine::TableActivity) -> u64| activities.iter().map(|activity| of(activity)).sum::<u64>() as i64;
     let mut row = row![
-        DATABASE_OID,
-        run.state.database_name(),
-        instance.sessions().len() as i32,
-        transactions.committed as i64,
-        transactions.rolled_back as i64,
-        buffer.reads as i64,
-        buffer.hits as i64,
+        def.oid,
+        def.name.as_str(),
+        sessions as i32,
+        counted(transactions.committed),
+        counted(transactions.rolled_back),
+        counted(buffer.reads),
+        counted(buffer.hits),
         NULL,
         NULL,
         sum(engine::TableActivity::inserted),
@@ -159,7 +169,7 @@ pub fn pg_stat_database(run: &mut Run<'_, '_>, equal: Equal<'_>) -> Result<Vec<V
     ];
     row.resize(27, NULL);
     row.push(time(since));
-    Ok(vec![row])
+    row
 }
 
 /// `pg_stat_bgwriter`: checkpoints, the page cleaner, and pages that were written because their frames were wanted. Counts that

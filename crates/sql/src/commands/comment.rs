@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::lock_mode::LockMode;
 use base::{Error, Result, missing, sqlstate};
 use plan::user_types::is_composite_type;
-use schema::catalog::{FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
+use schema::catalog::{DatabaseDef, FunctionDef, IndexDef, RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef};
 use syntax::tree::{ObjectKind, ObjectName};
 
 use super::ddl::{Ddl, Found, system_refusal};
@@ -53,6 +53,11 @@ pub(super) fn comment(ddl: &Ddl<'_>, object: &ObjectName, comment: Option<&str>)
             let mut table = Arc::unwrap_or_clone(table);
             table.columns[place].comment = comment;
             ddl.replace(table)?;
+        }
+        ObjectKind::Database => {
+            let find = || ddl.database(&object.name.name);
+            let def = ddl.find_held(CHANGE_LOCK, find, |def| Some(def.oid))?;
+            ddl.replace(DatabaseDef { comment, ..Arc::unwrap_or_clone(def) })?;
         }
         ObjectKind::TableConstraint => {
             let Found::Table(table) = relation(ddl, object)? else {

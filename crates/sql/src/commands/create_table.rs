@@ -107,7 +107,7 @@ pub(super) fn check_tablespace(ddl: &Ddl<'_>, name: Option<&str>, persistence: P
 /// IF NOT EXISTS: whether there is a relation of this name, of which the client is told.
 pub(super) fn already_there(ddl: &mut Ddl<'_>, schema: Oid, name: &str) -> Result<bool> {
     // This waits for another transaction that is creating a relation of the same name.
-    ddl.engine().lock_name(schema, name)?;
+    ddl.engine().lock_name(schema, name, false)?;
     if !ddl.relation_exists(schema, name) {
         return Ok(false);
     }

@@ -11,8 +11,8 @@ use plan::privileges::{self, Access, ColumnAcls};
 use plan::user_types::{self, composite_named, relation_name_is_taken};
 use plan::{CatalogView, Expr};
 use schema::catalog::{
-    BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, Persistence,
-    Relation, TableDef, class,
+    BOOTSTRAP_ROLE, Catalog, ColumnDef, CustomDef, DatabaseDef, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA,
+    Persistence, Relation, TableDef, class,
 };
 use syntax::parser::character_position;
 use syntax::tree::{self, Location, Name, QualifiedName, RoleName, Statement, TablePersistence, TypeName};
@@ -115,7 +115,7 @@ impl<'a> Ddl<'a> {
         }
         let (catalog, schema, name) = (self.catalog(), object.schema(), object.name());
         let Some(found) = catalog.custom_by_name(class::TYPE, schema, name) else { return Ok(()) };
-        self.engine().lock_name(schema, name)?;
+        self.engine().lock_name(schema, name, false)?;
         if user_types::composite_fields(found).is_some() {
             return Err(name_is_taken(name));
         }
@@ -262,6 +262,20 @@ impl<'a> Ddl<'a> {
         }
         self.notice_skipped(&missing);
         Ok(())
+    }
+
+    /// The database called `name`.
+    ///
+    /// # Errors
+    /// 3D000
+    pub fn database(&self, name: &str) -> Result<Arc<DatabaseDef>> {
+        match self.catalog().database_by_name(name) {
+            Some(def) => Ok(Arc::clone(def)),
+            None => {
+                self.engine().observe_horizon();
+                Err(missing::database(name))
+            }
+        }
     }
 
     /// With `client_min_messages` at DEBUG, tells the client which further objects a statement creates.
@@ -460,7 +474,7 @@ impl<'a> Ddl<'a> {
     }
 
     /// Locks a role so that nobody drops it until the transaction ends; the first is never dropped.
-    fn keep_role(&self, role: Oid) -> Result<()> {
+    pub fn keep_role(&self, role: Oid) -> Result<()> {
         if role == BOOTSTRAP_ROLE {
             return Ok(());
         }

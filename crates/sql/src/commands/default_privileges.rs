@@ -60,7 +60,7 @@ fn change(ddl: &Ddl<'_>, alter: &DefaultPrivileges, of: DefaultAcl, grantees: &[
         return Err(Error::new(sqlstate::INVALID_GRANT_OPERATION, message));
     }
     let wanted = grant::wanted(&alter.grant, &subject)? & subject.kind.all();
-    ddl.engine().lock_name(Oid::INVALID, &of.name())?;
+    ddl.engine().lock_name(Oid::INVALID, &of.name(), false)?;
     let known = privileges::default_acl(&ddl.catalog(), &of);
     let initial = initial(&of);
     let mut acl = known.as_ref().map_or_else(|| initial.clone(), |(_, acl)| acl.clone());
@@ -73,7 +73,7 @@ fn change(ddl: &Ddl<'_>, alter: &DefaultPrivileges, of: DefaultAcl, grantees: &[
 
 /// Takes from a list what it has for these roles.
 pub(super) fn forget_roles(ddl: &Ddl<'_>, of: DefaultAcl, roles: &[Oid]) -> Result<()> {
-    ddl.engine().lock_name(Oid::INVALID, &of.name())?;
+    ddl.engine().lock_name(Oid::INVALID, &of.name(), false)?;
     let Some((_, mut acl)) = privileges::default_acl(&ddl.catalog(), &of) else { return Ok(()) };
     acl.0.retain(|item| !roles.contains(&item.grantee));
     store(ddl, of, acl)

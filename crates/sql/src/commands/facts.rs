@@ -178,13 +178,9 @@ pub fn facts(statement: &Statement) -> StatementFacts {
         Statement::Cluster { .. } => StatementFacts::of_server("CLUSTER"),
         Statement::RefreshMaterializedView { .. } => definition("REFRESH MATERIALIZED VIEW"),
         Statement::CreateExtension { .. } => StatementFacts::of_server("CREATE EXTENSION"),
-        Statement::CreateDatabase { .. } => {
-            StatementFacts::of_server("CREATE DATABASE").refused_in_block(Some("CREATE DATABASE"))
-        }
-        Statement::DropDatabase { .. } => {
-            StatementFacts::of_server("DROP DATABASE").refused_in_block(Some("DROP DATABASE"))
-        }
-        Statement::AlterDatabaseSet { .. } => definition("ALTER DATABASE"),
+        Statement::CreateDatabase { .. } => definition("CREATE DATABASE").refused_in_block(Some("CREATE DATABASE")),
+        Statement::DropDatabase { .. } => definition("DROP DATABASE").refused_in_block(Some("DROP DATABASE")),
+        Statement::AlterDatabase { .. } | Statement::AlterDatabaseSet { .. } => definition("ALTER DATABASE"),
         Statement::AlterSystem(_) => StatementFacts::of_server("ALTER SYSTEM").refused_in_block(Some("ALTER SYSTEM")),
         Statement::Unsupported(what) => utility(what),
     }

@@ -47,7 +47,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateFunction) -> Result<Utili
         language.check_types(&function, &ddl.view())?;
     }
     let tag = if create.is_procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
-    ddl.engine().lock_name(schema, &function.name)?;
+    ddl.engine().lock_name(schema, &function.name, false)?;
     let find = || {
         let catalog = ddl.catalog();
         let mut named = catalog.functions_named(schema, &function.name);

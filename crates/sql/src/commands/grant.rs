@@ -6,7 +6,7 @@ use base::{Error, Oid, Result, missing, sqlstate};
 use plan::privileges::{self, Acl, AclItem, COLUMN_PRIVILEGES, ColumnAcls, Kind, Privileges, Subject};
 use plan::user_types::is_composite_type;
 use rustc_hash::FxHashSet;
-use schema::catalog::{Catalog, DATABASE_OID, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, RelationKind};
+use schema::catalog::{Catalog, INFORMATION_SCHEMA, Object, PG_CATALOG_SCHEMA, RelationKind};
 use syntax::tree::{Grant, Name, ObjectKind, ObjectName, RoleName};
 use types::context::UserTypeKind;
 use types::{CatalogLookup, resolve_type_name};
@@ -111,8 +111,7 @@ fn find(ddl: &Ddl<'_>, kind: ObjectKind, object: &ObjectName) -> Result<Oid> {
         },
         ObjectKind::Schema => ddl.view().schema_named(&object.name.name),
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => Ok(find_function(ddl, object)?.oid),
-        ObjectKind::Database if object.name.name.as_str() == ddl.state.database_name() => Ok(DATABASE_OID),
-        ObjectKind::Database => Err(missing::database(&object.name.name)),
+        ObjectKind::Database => ddl.database(&object.name.name).map(|def| def.oid),
         ObjectKind::Type | ObjectKind::Domain => {
             let (view, name) = (ddl.view(), &object.name);
             let oid = resolve_type_name(&view, name.schema.as_deref(), &name.name)?;
@@ -436,11 +435,12 @@ fn revoke(
 
 /// Writes down what has been granted on an object.
 pub(super) fn store(ddl: &Ddl<'_>, subject: Oid, acl: &Acl) -> Result<()> {
-    match privileges::stored_object(&ddl.catalog(), subject) {
-        Some(oid) => ddl.replace(privileges::to_store(oid, subject, acl)?),
+    let catalog = ddl.catalog();
+    match privileges::stored_object(&catalog, subject) {
+        Some(oid) => ddl.replace(privileges::to_store(&catalog, oid, subject, acl)?),
         None => {
             let oid = ddl.allocate_oid();
-            ddl.create(privileges::to_store(oid, subject, acl)?)
+            ddl.create(privileges::to_store(&catalog, oid, subject, acl)?)
         }
     }
 }

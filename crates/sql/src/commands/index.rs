@@ -58,7 +58,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateIndex) -> Result<UtilityO
         }
     };
     if create.if_not_exists {
-        ddl.engine().lock_name(table.schema, &name)?;
+        ddl.engine().lock_name(table.schema, &name, false)?;
         if ddl.relation_exists(table.schema, &name) {
             ddl.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
             return tag();

@@ -6,7 +6,7 @@ use base::lock_mode::{LockMode, WaitPolicy};
 use base::{Error, Oid, Result, sqlstate};
 use engine::{Granted, Table, VacuumOptions, VacuumSummary};
 use plan::privileges::{Privileges, Subject};
-use schema::catalog::{CHECKPOINT_ROLE, DATABASE_OID, Relation, RelationKind, SequenceDef, TableDef};
+use schema::catalog::{CHECKPOINT_ROLE, Relation, RelationKind, SequenceDef, TableDef};
 use syntax::tree::{DefinitionValue, LockTable, Name, QualifiedName, Truncate, Vacuum};
 
 use super::ddl::{Ddl, system_refusal};
@@ -256,7 +256,7 @@ fn refusal(state: &SessionState, table: &TableDef) -> Option<&'static str> {
     }
     let (catalog, role) = (state.engine_catalog(), state.acting_role().oid);
     let owns = |oid| Subject::find(&catalog, oid).is_none_or(|subject| subject.is_owned_by(&catalog, role));
-    (!owns(table.oid) && !owns(DATABASE_OID)).then_some("only table or database owner can {} it")
+    (!owns(table.oid) && !owns(catalog.database())).then_some("only table or database owner can {} it")
 }
 
 /// Tells that a relation is passed over; `{}` in `why` stands for what was to be done.

@@ -9,6 +9,7 @@ mod constraint;
 mod copy;
 mod create_table;
 mod cursor;
+mod database;
 mod ddl;
 mod default_privileges;
 pub(crate) mod definitions;
@@ -389,6 +390,9 @@ fn define_here(
         Statement::AlterRoleSet { role, database, set } => {
             session_default::alter_role(ddl, role.as_ref(), database.as_ref(), set)
         }
+        Statement::CreateDatabase { name, options } => database::create(ddl, name, options),
+        Statement::AlterDatabase { name, options } => database::alter(ddl, name, options),
+        Statement::DropDatabase { name, if_exists, force } => database::drop(ddl, name, *if_exists, *force),
         Statement::AlterDatabaseSet { name, set } => session_default::alter_database(ddl, name, set),
         Statement::DropRole { roles, if_exists } => role::drop(ddl, roles, *if_exists),
         Statement::Grant(grant) => grant::grant(ddl, grant),

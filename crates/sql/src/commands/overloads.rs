@@ -27,7 +27,7 @@ impl Callers {
     /// # Errors
     /// Those of waiting for locks.
     pub fn find(ddl: &Ddl<'_>, schema: Oid, name: &str, changed: Option<&FunctionDef>) -> Result<Callers> {
-        ddl.engine().lock_name(schema, name)?;
+        ddl.engine().lock_name(schema, name, false)?;
         let is_other = |function: &&Arc<FunctionDef>| changed.is_none_or(|own| own.oid != function.oid);
         let mut functions: Vec<Oid> =
             ddl.catalog().functions_named(schema, name).filter(is_other).map(|function| function.oid).collect();

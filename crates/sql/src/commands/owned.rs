@@ -3,7 +3,7 @@
 use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, sqlstate};
 use plan::privileges::{self, ColumnAcls, Subject};
-use schema::catalog::{BOOTSTRAP_ROLE, DATABASE_OID, Object};
+use schema::catalog::{BOOTSTRAP_ROLE, Object};
 use syntax::tree::RoleName;
 
 use super::ddl::Ddl;
@@ -34,9 +34,11 @@ pub(super) fn reassign(ddl: &Ddl<'_>, roles: &[RoleName], new_role: &RoleName) -
 /// DROP OWNED BY ...
 pub(super) fn drop(ddl: &mut Ddl<'_>, roles: &[RoleName], cascade: bool) -> Result<UtilityOutput> {
     let roles = owners(ddl, roles, "drop", "drop objects")?;
-    // The database stays.
-    let owned = hold_owned(ddl, &roles, DROP_LOCK)?.into_iter().filter(|oid| *oid != DATABASE_OID);
-    let targets: Vec<Node> = owned.map(Node::Object).collect();
+    let mut owned = hold_owned(ddl, &roles, DROP_LOCK)?;
+    // Databases stay.
+    let catalog = ddl.catalog();
+    owned.retain(|oid| catalog.database_def(*oid).is_none());
+    let targets: Vec<Node> = owned.into_iter().map(Node::Object).collect();
     let roles_named = roles.clone();
     for role in roles {
         let columns_of = ColumnAcls::of_role(&ddl.catalog(), role).into_iter().map(|(table, _)| table);

@@ -3,9 +3,8 @@
 //! Asked before the statement does anything. An object that does not exist is left to the statement, which has
 //! the words for it.
 
-use base::{Error, Oid, Result, missing, sqlstate};
-use plan::privileges::{Privileges, Subject, database_owner};
-use schema::catalog::DATABASE_OID;
+use base::{Error, Oid, Result, sqlstate};
+use plan::privileges::{Privileges, Subject};
 use syntax::tree::{AlterTableAction, ObjectKind, ObjectName, QualifiedName, ReindexTarget, RoleName, Statement};
 
 use super::ddl::{Ddl, Found};
@@ -48,8 +47,8 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
             object(ddl, &rename.object)?;
             match rename.object.kind {
                 ObjectKind::Schema => require_create_in_database(ddl),
-                // To rename a type, its owner needs no right to create in the schema.
-                ObjectKind::Type | ObjectKind::Domain => Ok(()),
+                // To rename a type, its owner needs no right to create in the schema. Databases are in none.
+                ObjectKind::Database | ObjectKind::Type | ObjectKind::Domain => Ok(()),
                 _ => match place_of(ddl, &rename.object)? {
                     Some((schema, _)) => ddl.require_create(schema),
                     None => Ok(()),
@@ -59,8 +58,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         // To let a database keep its owner needs no right.
         Statement::AlterOwner { object: named, new_owner }
             if named.kind == ObjectKind::Database
-                && named.name.name.as_str() == ddl.state.database_name()
-                && ddl.role(new_owner)? == database_owner(&ddl.catalog()) =>
+                && ddl.role(new_owner)? == ddl.database(&named.name.name)?.owner =>
         {
             Ok(())
         }
@@ -95,7 +93,7 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
             },
             // The statement itself refuses another database.
             ReindexTarget::System(name) | ReindexTarget::Database(name) if name.as_str() == ddl.state.database_name() => {
-                require_owner(ddl, DATABASE_OID)
+                require_owner(ddl, ddl.state.database_oid())
             }
             ReindexTarget::System(_) | ReindexTarget::Database(_) => Ok(()),
         },
@@ -126,7 +124,9 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         Statement::CreateRole(_)
         | Statement::AlterRole(_)
         | Statement::AlterRoleSet { .. }
+        | Statement::AlterDatabase { .. }
         | Statement::AlterDatabaseSet { .. }
+        | Statement::DropDatabase { .. }
         | Statement::DropRole { .. }
         | Statement::Grant(_)
         | Statement::GrantRole(_)
@@ -162,10 +162,10 @@ pub(super) fn check(ddl: &Ddl<'_>, statement: &Statement) -> Result<()> {
         | Statement::Truncate(_)
         | Statement::AlterSystem(_) => superuser_only("run this statement here"),
         Statement::CreateDatabase { .. } => require_create_database(ddl, "create database"),
-        // Functions may not run them: they are refused as not supported.
+        // Only functions get here, and in functions these statements are refused (0A000).
         Statement::Copy(_) | Statement::Execute(_) => Ok(()),
         // They are not supported.
-        Statement::Cluster { .. } | Statement::DropDatabase { .. } | Statement::Unsupported(_) => Ok(()),
+        Statement::Cluster { .. } | Statement::Unsupported(_) => Ok(()),
     }
 }
 
@@ -176,7 +176,7 @@ fn superuser_only(what: &str) -> Result<()> {
 /// 42501 for a role that may not make schemas in the database.
 pub(super) fn require_create_in_database(ddl: &Ddl<'_>) -> Result<()> {
     let catalog = ddl.catalog();
-    match Subject::find(&catalog, DATABASE_OID) {
+    match Subject::find(&catalog, catalog.database()) {
         Some(database) => database.require(&catalog, ddl.owner(), Privileges::CREATE),
         None => Ok(()),
     }
@@ -325,10 +325,7 @@ fn object(ddl: &Ddl<'_>, named: &ObjectName) -> Result<()> {
         ObjectKind::Attribute => attribute_owner(ddl, &named.name),
         // Asked where the role is at hand.
         ObjectKind::Role => Ok(()),
-        ObjectKind::Database if named.name.name.as_str() == ddl.state.database_name() => {
-            require_owner(ddl, DATABASE_OID)
-        }
-        ObjectKind::Database => Err(missing::database(&named.name.name)),
+        ObjectKind::Database => require_owner(ddl, ddl.database(&named.name.name)?.oid),
         _ => relation(ddl, &named.name),
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use base::lock_mode::{LockMode, WaitPolicy};
+use base::lock_mode::LockMode;
 use base::{Error, Oid, Result, missing, sqlstate};
-use plan::{privileges, user_types};
+use plan::user_types;
 use schema::catalog::{
-    ConstraintKind, CustomDef, DATABASE_OID, FunctionDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA,
-    RelationKind, RoleDef, SchemaDef, SequenceDef, TableDef, class,
+    ConstraintKind, DatabaseDef, FunctionDef, INFORMATION_SCHEMA, IndexDef, Object, PG_CATALOG_SCHEMA, RelationKind,
+    RoleDef, SchemaDef, SequenceDef, TableDef,
 };
 use syntax::tree::{Name, ObjectKind, ObjectName, QualifiedName, Rename, RoleName};
 
@@ -58,6 +58,10 @@ pub(super) fn rename(ddl: &mut Ddl<'_>, rename: &Rename) -> Result<UtilityOutput
         ObjectKind::Function | ObjectKind::Procedure | ObjectKind::Routine => {
             rename_function(ddl, object, new)?;
             format!("ALTER {}", kind_words(object.kind))
+        }
+        ObjectKind::Database => {
+            super::database::rename(ddl, &object.name.name, new)?;
+            "ALTER DATABASE".to_owned()
         }
         ObjectKind::Trigger => {
             let old = object.part.as_deref().unwrap_or_default();
@@ -420,10 +424,7 @@ pub(super) fn alter_owner(ddl: &mut Ddl<'_>, object: &ObjectName, owner: &RoleNa
         }
         ObjectKind::Type | ObjectKind::Domain => super::user_type::required(ddl, &object.name, CHANGE_LOCK)?.oid,
         ObjectKind::Database => {
-            if object.name.name.as_str() != ddl.state.database_name() {
-                return Err(missing::database(&object.name.name));
-            }
-            set_database_owner(ddl, role)?;
+            set_owner(ddl, ddl.database(&object.name.name)?.oid, role)?;
             return Ok(UtilityOutput::tag("ALTER DATABASE"));
         }
         ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence | ObjectKind::MaterializedView => {
@@ -447,26 +448,8 @@ pub(super) fn refuse_linked_sequence(ddl: &Ddl<'_>, oid: Oid) -> Result<()> {
     Err(error.detail(format!("Sequence \"{}\" is linked to table \"{}\".", sequence.name, table.name)))
 }
 
-/// Gives the database to a role. Of one that nobody has given away nothing is stored.
-fn set_database_owner(ddl: &Ddl<'_>, owner: Oid) -> Result<()> {
-    ddl.engine().lock_object(class::DATABASE, DATABASE_OID, CHANGE_LOCK, WaitPolicy::Block)?;
-    let catalog = ddl.catalog();
-    let old = privileges::database_owner(&catalog);
-    if old == owner {
-        return Ok(());
-    }
-    super::grant::owner_changed(ddl, DATABASE_OID, old, owner)?;
-    let name = ddl.state.database_name().to_owned();
-    let def =
-        CustomDef { oid: DATABASE_OID, class: class::DATABASE, schema: Oid::INVALID, name, owner, body: Vec::new() };
-    if catalog.object(DATABASE_OID).is_some() { ddl.replace(def) } else { ddl.create(def) }
-}
-
 /// Gives an object, and the sequences a table owns, to a role.
 pub(super) fn set_owner(ddl: &Ddl<'_>, oid: Oid, owner: Oid) -> Result<()> {
-    if oid == DATABASE_OID {
-        return set_database_owner(ddl, owner);
-    }
     if matches!(ddl.catalog().object(oid), Some(Object::Table(_) | Object::Sequence(_))) {
         ddl.lock(oid, LockMode::AccessExclusive)?;
     }
@@ -497,6 +480,7 @@ pub(super) fn set_owner(ddl: &Ddl<'_>, oid: Oid, owner: Oid) -> Result<()> {
             custom.owner = owner;
             ddl.replace(custom)
         }
+        Some(Object::Database(def)) => ddl.replace(DatabaseDef { owner, ..Arc::unwrap_or_clone(def) }),
         Some(Object::Index(_) | Object::Role(_)) | None => Ok(()),
     }
 }

@@ -3,7 +3,6 @@
 use base::{Error, Oid, Result, sqlstate};
 use plan::privileges::{Kind, Privileges, Subject};
 use plan::user_types;
-use schema::catalog::DATABASE_OID;
 
 use super::ddl::Ddl;
 
@@ -24,7 +23,7 @@ impl Ddl<'_> {
         let catalog = self.catalog();
         match Subject::find(&catalog, schema) {
             Some(subject) if self.is_own_temporary(schema) => {
-                let database = Subject::find(&catalog, DATABASE_OID);
+                let database = Subject::find(&catalog, catalog.database());
                 let is_allowed = database
                     .is_none_or(|database| database.privileges_of(&catalog, role).contains(Privileges::TEMPORARY));
                 if is_allowed { Ok(()) } else { Err(subject.denied()) }

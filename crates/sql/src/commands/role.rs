@@ -284,13 +284,37 @@ fn refuse_owner(ddl: &Ddl<'_>, role: Oid, name: &str) -> Result<()> {
         };
         depending.push((oid, 0, format!("{how} {}", of.described(view.catalog()))));
     }
-    if depending.is_empty() {
+    depending.sort_unstable();
+    let mut owned: Vec<String> = depending.into_iter().map(|(.., how)| how).collect();
+    owned.extend(depending_elsewhere(ddl, role));
+    if owned.is_empty() {
         return Ok(());
     }
-    depending.sort_unstable();
-    let owned: Vec<String> = depending.into_iter().map(|(.., how)| how).collect();
     let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
     Err(Error::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).detail(owned.join("\n")))
+}
+
+/// How many objects of each other database belong to a role, or name it in a list of privileges.
+fn depending_elsewhere(ddl: &Ddl<'_>, role: Oid) -> Vec<String> {
+    let catalogs = ddl.state.database.catalogs();
+    let mut others: Vec<_> =
+        catalogs.databases().filter(|catalog| catalog.database() != ddl.state.database_oid()).collect();
+    others.sort_by_key(|catalog| catalog.database());
+    let count = |catalog: &Catalog| {
+        let owned = catalog.own_entries().filter(|entry| entry.object.owner() == Some(role)).count();
+        let granted = privileges::subjects_of_role(catalog, role).into_iter();
+        let subjects = granted.filter(|oid| catalog.database_def(*oid).is_none());
+        let foreign = subjects.filter_map(|oid| Subject::find(catalog, oid)).filter(|subject| subject.owner != role);
+        let defaults = privileges::default_acls(catalog).into_iter();
+        let defaults = defaults.filter(|(_, of, acl)| of.role == role || acl.0.iter().any(|item| item.grantee == role));
+        owned + foreign.count() + ColumnAcls::of_role(catalog, role).len() + defaults.count()
+    };
+    let told = |catalog: &Arc<Catalog>| {
+        let (count, name) = (count(catalog), &catalog.database_def(catalog.database())?.name);
+        let objects = if count == 1 { "object" } else { "objects" };
+        (count > 0).then(|| format!("{count} {objects} in database {name}"))
+    };
+    others.into_iter().filter_map(told).collect()
 }
 
 /// `column a of table t`; also for the columns that every table and every sequence has.

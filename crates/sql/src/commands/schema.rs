@@ -20,7 +20,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSchema) -> Result<Utility
     };
     check_name(&name)?;
     if create.if_not_exists {
-        ddl.engine().lock_name(base::Oid::INVALID, &name)?;
+        ddl.engine().lock_name(base::Oid::INVALID, &name, false)?;
         if ddl.view().schema_named(&name).is_ok() {
             ddl.notice(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists, skipping"));
             return Ok(UtilityOutput::tag("CREATE SCHEMA"));

@@ -27,7 +27,7 @@ pub(super) struct Said {
 pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateSequence) -> Result<UtilityOutput> {
     let (schema, _) = ddl.creation_schema(&create.name, create.persistence)?;
     if create.if_not_exists {
-        ddl.engine().lock_name(schema, &create.name.name)?;
+        ddl.engine().lock_name(schema, &create.name.name, false)?;
         if ddl.relation_exists(schema, &create.name.name) {
             let message = format!("relation \"{}\" already exists, skipping", create.name.name);
             ddl.notice(sqlstate::DUPLICATE_TABLE, message);

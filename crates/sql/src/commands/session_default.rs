@@ -1,14 +1,13 @@
 //! ALTER ROLE ... SET and ALTER DATABASE ... SET.
 
-use base::{Error, Oid, Result, missing, sqlstate};
+use base::{Error, Oid, Result, sqlstate};
 use plan::privileges::Subject;
-use schema::catalog::DATABASE_OID;
 use syntax::tree::{Name, RoleName, VariableSet};
 
 use super::ddl::Ddl;
 use super::{role, variables};
 use crate::session_defaults::{Keeping, SessionsOf};
-use crate::state::UtilityOutput;
+use crate::state::{CHANGE_LOCK, UtilityOutput};
 
 /// ALTER ROLE ... SET; no role is ALL.
 pub(super) fn alter_role(
@@ -35,11 +34,11 @@ pub(super) fn alter_role(
         }
     }
     if let Some(name) = database {
-        of.database = database_named(ddl, name)?;
+        of.database = held_database(ddl, name)?;
     }
     if role.is_none() {
         if database.is_some() {
-            require_database_owner(ddl)?;
+            require_database_owner(ddl, of.database)?;
         } else if !ddl.state.is_superuser() {
             return Err(denied("must be superuser to alter settings globally"));
         }
@@ -50,30 +49,27 @@ pub(super) fn alter_role(
 
 /// ALTER DATABASE ... SET.
 pub(super) fn alter_database(ddl: &mut Ddl<'_>, name: &Name, set: &VariableSet) -> Result<UtilityOutput> {
-    let database = database_named(ddl, name)?;
-    require_database_owner(ddl)?;
+    let database = held_database(ddl, name)?;
+    require_database_owner(ddl, database)?;
     change(ddl, SessionsOf { database, role: Oid::INVALID }, set)?;
     Ok(UtilityOutput::tag("ALTER DATABASE"))
 }
 
-/// 3D000 for another database than the one there is.
-fn database_named(ddl: &Ddl<'_>, name: &Name) -> Result<Oid> {
-    if name.as_str() == ddl.state.database_name() {
-        return Ok(DATABASE_OID);
-    }
-    Err(missing::database(name))
+/// The database called `name`, which nobody drops meanwhile.
+fn held_database(ddl: &Ddl<'_>, name: &Name) -> Result<Oid> {
+    ddl.find_held(CHANGE_LOCK, || ddl.database(name), |def| Some(def.oid)).map(|def| def.oid)
 }
 
-fn require_database_owner(ddl: &Ddl<'_>) -> Result<()> {
+fn require_database_owner(ddl: &Ddl<'_>, database: Oid) -> Result<()> {
     let catalog = ddl.catalog();
-    match Subject::find(&catalog, DATABASE_OID) {
+    match Subject::find(&catalog, database) {
         Some(database) => database.require_owner(&catalog, ddl.owner()),
         None => Ok(()),
     }
 }
 
 fn change(ddl: &mut Ddl<'_>, of: SessionsOf, set: &VariableSet) -> Result<()> {
-    ddl.engine().lock_name(Oid::INVALID, &of.name())?;
+    ddl.engine().lock_name(Oid::INVALID, &of.name(), true)?;
     let catalog = ddl.catalog();
     let mut settings = of.kept(&catalog);
     variables::change_kept(ddl.state, &mut settings, set)?;

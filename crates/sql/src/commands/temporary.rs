@@ -2,7 +2,7 @@
 
 use base::{Error, Oid, Result, sqlstate};
 use plan::privileges::{Privileges, Subject};
-use schema::catalog::{BOOTSTRAP_ROLE, DATABASE_OID, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
+use schema::catalog::{BOOTSTRAP_ROLE, Persistence, SchemaDef, TEMPORARY_SCHEMA_PREFIX};
 
 use super::ddl::Ddl;
 use crate::state::temporary;
@@ -18,7 +18,7 @@ pub(super) fn schema(ddl: &mut Ddl<'_>) -> Result<Oid> {
         ddl.require_create_as(oid, ddl.owner())?;
         return Ok(oid);
     }
-    if let Some(database) = Subject::find(&catalog, DATABASE_OID)
+    if let Some(database) = Subject::find(&catalog, catalog.database())
         && !database.privileges_of(&catalog, ddl.owner()).contains(Privileges::TEMPORARY)
     {
         let message = format!("permission denied to create temporary tables in database \"{}\"", database.name());

@@ -270,7 +270,7 @@ fn value_as_column(expr: &mut Expr) {
 /// The schema for a new type: 42710 if it has a type of this name.
 fn free_name(ddl: &mut Ddl<'_>, name: &QualifiedName) -> Result<Oid> {
     let schema = ddl.object_schema(name)?;
-    ddl.engine().lock_name(schema, &name.name)?;
+    ddl.engine().lock_name(schema, &name.name, false)?;
     if user_types::plainly_named(&ddl.catalog(), schema, &name.name).is_some() {
         let message = format!("type \"{}\" already exists", name.name);
         return Err(Error::new(sqlstate::DUPLICATE_OBJECT, message));

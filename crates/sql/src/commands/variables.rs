@@ -202,7 +202,7 @@ pub fn discard_within(state: &SessionState, what: Discard) -> Result<UtilityOutp
             session_settings::reset(state, "session_authorization", Change::Session)?;
             reset_all(state);
             state.prepared.borrow_mut().clear();
-            state.instance.channels.unlisten(state.info.pid, None);
+            state.channels.unlisten(state.info.pid, None);
             state.engine().advisory_unlock_all();
             state.engine().forget_sequences();
             state.plans.borrow_mut().clear();

@@ -68,7 +68,7 @@ pub(super) fn create(ddl: &mut Ddl<'_>, create: &CreateView) -> Result<UtilityOu
         return Err(Error::unsupported(message).hint(why));
     }
     if create.replace {
-        ddl.engine().lock_name(schema, &view.name)?;
+        ddl.engine().lock_name(schema, &view.name, false)?;
         let find = || ddl.catalog().relation_by_name(schema, &view.name).map(|found| found.oid());
         let mut found = find();
         while let Some(old) = found {

@@ -3,12 +3,10 @@
 use std::time::{Duration, Instant};
 
 use base::{Error, Oid, Result, sqlstate};
-use schema::catalog::SIGNAL_BACKEND_ROLE;
-use sync::{InterruptKind, Waiter};
+use sync::InterruptKind;
 use types::{Value, datetime};
 
 use super::{Bodies, integer, mistyped, oid, text};
-use crate::state::SessionInfo;
 use crate::state::session_of;
 use executor::Run;
 use executor::client::Severity;
@@ -63,7 +61,7 @@ pub(super) const FUNCTIONS: Bodies = &[
 ];
 
 fn count(run: &Run<'_, '_>, table: Oid, of: fn(&engine::TableActivity) -> u64) -> Result<Value> {
-    let activity = session_of(run).instance.database().table_activity(table);
+    let activity = session_of(run).instance.database().table_activity(run.catalog.catalog().unique(table));
     Ok(Value::Int8(activity.map_or(0, |activity| of(&activity)) as i64))
 }
 
@@ -75,7 +73,7 @@ fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value>
         run.relieve()?;
         return Ok(Value::Bool(false));
     };
-    check_signal(run, &target, kind)?;
+    session_of(run).check_signal(target.role, kind)?;
     // An idle session has nothing to cancel.
     if kind != InterruptKind::Cancel || target.activity() == crate::state::Activity::Active {
         target.interrupt.raise(kind);
@@ -84,27 +82,6 @@ fn signal(run: &mut Run<'_, '_>, pid: i64, kind: InterruptKind) -> Result<Value>
         run.state.interrupt().check()?;
     }
     Ok(Value::Bool(true))
-}
-
-/// 42501 for who may not signal the session: superusers' sessions are for superusers, others for those who have the rights of their
-/// role or of `pg_signal_backend`.
-fn check_signal(run: &Run<'_, '_>, target: &SessionInfo, kind: InterruptKind) -> Result<()> {
-    let is_end = kind == InterruptKind::Terminate;
-    let is_superusers = run.state.engine_catalog().role(target.role).is_some_and(|role| role.superuser);
-    let message = if is_superusers {
-        if run.state.is_superuser() {
-            return Ok(());
-        }
-        let what = if is_end { "terminate superuser process" } else { "cancel superuser query" };
-        format!("must be a superuser to {what}")
-    } else {
-        if run.state.has_rights_of(target.role) || run.state.has_rights_of(SIGNAL_BACKEND_ROLE) {
-            return Ok(());
-        }
-        let what = if is_end { "process is being terminated" } else { "query is being canceled" };
-        format!("must be a member of the role whose {what} or member of pg_signal_backend")
-    };
-    Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
 }
 
 fn terminate(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
@@ -122,18 +99,11 @@ fn terminate(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
         if session_of(run).instance.session(pid as i32).is_none() {
             return Ok(Value::Bool(true));
         }
-        wait_until(run, (Instant::now() + Duration::from_millis(10)).min(deadline))?;
+        session_of(run).wait_until((Instant::now() + Duration::from_millis(10)).min(deadline))?;
     }
     let message = format!("backend with PID {pid} did not terminate within {timeout} milliseconds");
     run.notice(Severity::Warning, &Error::new(sqlstate::WARNING, message));
     Ok(Value::Bool(false))
-}
-
-/// Waits without keeping the thread from its other sessions.
-fn wait_until(run: &Run<'_, '_>, deadline: Instant) -> Result<()> {
-    let interrupt = run.state.interrupt();
-    Waiter::new().wait(Some(deadline), Some(interrupt));
-    interrupt.check()
 }
 
 /// The longest sleep: a century is for ever.
@@ -143,7 +113,7 @@ fn sleep(run: &mut Run<'_, '_>, seconds: f64) -> Result<Value> {
     if seconds > 0.0 {
         let deadline = Instant::now() + Duration::from_secs_f64(seconds.min(LONGEST_SLEEP_SECONDS));
         while Instant::now() < deadline {
-            wait_until(run, deadline)?;
+            session_of(run).wait_until(deadline)?;
         }
     }
     Ok(Value::Void)
@@ -189,7 +159,7 @@ fn reset_slru(run: &mut Run<'_, '_>, args: &[Value]) -> Result<Value> {
 
 /// The channels that the session listens on.
 pub(super) fn listening_channels(run: &mut Run<'_, '_>, _: &[Value]) -> Result<Vec<Value>> {
-    let mut channels = session_of(run).instance.channels.listening(session_of(run).info.pid);
+    let mut channels = session_of(run).channels.listening(session_of(run).info.pid);
     channels.sort();
     Ok(channels.into_iter().map(Value::from).collect())
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use base::{Error, FileNumber, Oid, Result, limits, missing, sqlstate};
-use plan::privileges::Privileges;
+use plan::privileges::{Kind, Privileges, Subject, has_rights_of};
+use schema::catalog::READ_ALL_STATS_ROLE;
 use types::{RecordShape, RecordValue, SqlType, Value, function};
 
 use super::{Bodies, Found, oid, relation, relation_name, text};
@@ -29,17 +30,13 @@ pub(super) const FUNCTIONS: Bodies = &[
     (2998, |run, args| Ok(of_relation(run, args, |run, found| size(run, &index_files(run, found)))?.into())),
     (2168, |run, args| {
         let name = text(args, 0)?;
-        if name != run.state.database_name() {
-            return Err(missing::database(name));
-        }
-        database_size(run)
+        let catalog = run.catalog.catalog();
+        let database = catalog.database_by_name(name).ok_or_else(|| missing::database(name))?.oid;
+        database_size(run, database)
     }),
-    (
-        2324,
-        |run, args| if oid(args, 0)? == schema::catalog::DATABASE_OID { database_size(run) } else { Ok(Value::Null) },
-    ),
-    (2322, |run, _| database_size(run)),
-    (2323, |run, _| database_size(run)),
+    (2324, |run, args| database_size(run, oid(args, 0)?)),
+    (2322, |run, _| all_size(run)),
+    (2323, |run, _| all_size(run)),
     (2999, |run, args| Ok(first_file(run, oid(args, 0)?).map(|file| Oid(file.0 as u32)).into())),
     (3034, |run, args| Ok(first_file(run, oid(args, 0)?).map(|file| format!("base/{file}")).into())),
     (3454, |run, args| {
@@ -115,7 +112,25 @@ fn relation_size(run: &Run<'_, '_>, args: &[Value]) -> Result<Value> {
     Ok(bytes.into())
 }
 
-fn database_size(run: &Run<'_, '_>) -> Result<Value> {
+/// The size of a database; NULL if there is none of this number.
+fn database_size(run: &Run<'_, '_>, database: Oid) -> Result<Value> {
+    let catalog = run.catalog.catalog();
+    let Some(subject) = Subject::find(catalog, database).filter(|subject| subject.kind == Kind::Database) else {
+        return Ok(Value::Null);
+    };
+    let role = run.state.acting_role().oid;
+    if !subject.privileges_of(catalog, role).contains(Privileges::CONNECT)
+        && !has_rights_of(catalog, role, READ_ALL_STATS_ROLE)
+    {
+        return Err(subject.denied());
+    }
+    let catalogs = session_of(run).instance.database().catalogs();
+    let files: Vec<_> = catalogs.of(database).own_entries().flat_map(|entry| entry.object.files()).collect();
+    Ok(Value::Int8(size(run, &files)?))
+}
+
+/// The size of all databases.
+fn all_size(run: &Run<'_, '_>) -> Result<Value> {
     let files = session_of(run).instance.database().pool().list_files()?;
     Ok(Value::Int8(size(run, &files)?))
 }

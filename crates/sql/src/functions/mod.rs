@@ -52,7 +52,7 @@ const TABLES: &[Bodies] = &[
 
 const SETS: &[(u32, SetBody)] = &[
     (1936, activity::backend_ids),
-    (2556, |_, _| Ok(vec![Value::oid(schema::catalog::DATABASE_OID)])),
+    (2556, |run, _| Ok(vec![Value::oid(run.state.database_oid())])),
     (3035, activity::listening_channels),
     (3425, |_, _| Ok(Vec::new())),
     (6119, |_, _| Ok(Vec::new())),

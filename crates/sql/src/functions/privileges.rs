@@ -7,7 +7,7 @@ use plan::privileges::{
     ColumnAcls, Privileges, Subject, has_rights_of, inherited_roles, is_admin_of, is_closed, is_member,
 };
 use plan::user_types;
-use schema::catalog::{Catalog, DATABASE_OID, RelationKind};
+use schema::catalog::{Catalog, RelationKind};
 use types::reg_types::parse_reg;
 use types::{CatalogLookup, Value, oids};
 
@@ -118,7 +118,7 @@ pub(super) fn check(run: &Run<'_, '_>, what: What, args: &[Value]) -> Result<Val
         What::Schema => question.may_with_schema(&rest[0])?,
         What::Function => question.may_with_function(&rest[0])?,
         What::Type => question.may_with_type(&rest[0])?,
-        What::Database => Some(question.may_with_database(&rest[0])?),
+        What::Database => question.may_with_database(&rest[0])?,
         What::Language => Some(true),
         What::Tablespace | What::Parameter => Some(is_superuser),
     };
@@ -222,7 +222,7 @@ impl Question<'_, '_, '_> {
         }
         // A session may do with its own temporary schema what its role may do there.
         if run.state.temporary_schema.get() == Some(oid) && self.user.is_some() {
-            let database = Subject::find(catalog, DATABASE_OID).zip(self.user);
+            let database = Subject::find(catalog, catalog.database()).zip(self.user);
             let makes = database
                 .is_some_and(|(database, user)| database.privileges_of(catalog, user).contains(Privileges::TEMPORARY));
             return Ok(Some(makes || words(self.privilege).any(|(word, _)| word == Privileges::USAGE)));
@@ -259,13 +259,13 @@ impl Question<'_, '_, '_> {
         !has_list || Subject::find(catalog, oid).is_none() || self.may(oid)
     }
 
-    fn may_with_database(&self, database: &Value) -> Result<bool> {
-        if let Value::Text(name) = database
-            && name.as_str() != self.run.state.database_name()
-        {
-            return Err(missing::database(name));
-        }
-        Ok(self.may(DATABASE_OID))
+    fn may_with_database(&self, database: &Value) -> Result<Option<bool>> {
+        let catalog = self.catalog();
+        let found = match database {
+            Value::Text(name) => Some(catalog.database_by_name(name).ok_or_else(|| missing::database(name))?),
+            other => catalog.database_def(oid_of(other)?),
+        };
+        Ok(found.map(|def| self.may(def.oid)))
     }
 }
 

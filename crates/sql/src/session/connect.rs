@@ -6,20 +6,17 @@ use std::sync::Arc;
 use base::access::{AccessRules, Attempt, Demand};
 use base::report::Identity;
 use base::settings::{Id, SessionSettings};
-use base::{Error, Result, missing, sqlstate};
+use base::{Error, Oid, Result, missing, sqlstate};
 use engine::Database;
 use pgwire::api::auth::sasl::scram::ScramSecret;
 use plan::CatalogCallbacks;
 use plan::privileges::{Privileges, Subject, is_member};
-use schema::catalog::{DATABASE_OID, RoleDef};
+use schema::catalog::RoleDef;
 use types::datetime;
 
 use super::SqlSession;
-use crate::state::{Callbacks, ConnectRequest, Instance, SessionInfo, SessionState, settings};
+use crate::state::{Callbacks, ConnectRequest, Instance, SessionInfo, SessionState, refuses_connections, settings};
 use crate::{catalogs, commands, password, plpgsql, session_defaults, sql_function};
-
-/// The database every connection is to.
-const DATABASE: &str = "postgres";
 
 /// The parts of other modules that the sessions' state calls.
 static CALLBACKS: Callbacks = Callbacks {
@@ -40,27 +37,31 @@ impl Instance {
     /// # Errors
     /// 28000 for an unknown role, 3D000 for an unknown database, 53300 when there are too many; errors of settings.
     pub fn connect(self: &Arc<Self>, mut request: ConnectRequest) -> Result<SqlSession> {
-        let catalog = self.database().catalog();
+        let catalogs = self.database().catalogs();
+        let shared = catalogs.of(Oid::INVALID);
         let refused = |what: &str| {
             let message = format!("role \"{}\" {what}", request.user);
             Error::new(sqlstate::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal()
         };
-        let role = catalog.role_by_name(&request.user).ok_or_else(|| refused("does not exist"))?;
+        let role = shared.role_by_name(&request.user).ok_or_else(|| refused("does not exist"))?;
         if !role.login {
             return Err(refused("is not permitted to log in"));
         }
         self.check_connection_limit(role)?;
-        if request.database != DATABASE {
-            return Err(missing::database(&request.database).fatal());
+        let found = shared.database_by_name(&request.database);
+        let database = found.ok_or_else(|| missing::database(&request.database).fatal())?;
+        let catalog = catalogs.of(database.oid);
+        if !database.allows_connections {
+            return Err(refuses_connections(database));
         }
-        if let Some(database) = Subject::find(&catalog, DATABASE_OID)
-            && !database.privileges_of(&catalog, role.oid).contains(Privileges::CONNECT)
+        if let Some(subject) = Subject::find(catalog, database.oid)
+            && !subject.privileges_of(catalog, role.oid).contains(Privileges::CONNECT)
         {
-            return Err(database.connection_denied().fatal());
+            return Err(subject.connection_denied().fatal());
         }
         let mut session_settings = SessionSettings::new(Arc::clone(self.database().settings()));
         session_settings.set_at_session_start("session_authorization", &request.user, true).map_err(Error::fatal)?;
-        let engine = self.database().session().map_err(Error::fatal)?;
+        let engine = self.database().session_in(database.oid).map_err(Error::fatal)?;
         engine.interrupt().keep_until_cleared();
         let query_size = session_settings.get(Id::TrackActivityQuerySize).as_integer();
         let query_bytes_max = query_size.map_or(0, |bytes| bytes as usize).saturating_sub(1);
@@ -72,10 +73,10 @@ impl Instance {
         self.database().locks().set_process_id(info.owner(), info.pid);
         let state =
             SessionState::new(Arc::clone(self), Arc::clone(&info), engine, session_settings).map_err(Error::fatal)?;
-        self.add_session(&info);
+        self.add_session(&info)?;
         let session = SqlSession::new(state);
         let state = session.state();
-        for (name, value) in session_defaults::at_session_start(&catalog, role.oid) {
+        for (name, value) in session_defaults::at_session_start(catalog, role.oid) {
             // Permission was checked at ALTER ROLE. A value that is no longer valid must not block login.
             if let Err(error) = settings::set_at_session_start(state, &name, &value, true) {
                 state.warnings.add(error);

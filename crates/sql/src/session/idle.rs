@@ -36,7 +36,7 @@ impl SqlSession {
 
     /// Tells the client a part of what it listens for, no more than it has room for. Also called while the session idles.
     pub fn deliver_notifications(&mut self, client: &mut dyn Client) {
-        let channels = &self.state.instance.channels;
+        let channels = &self.state.channels;
         if !channels.has_any() {
             return;
         }
@@ -64,7 +64,7 @@ impl SqlSession {
         let is_new = self.state.has_listened.get() && !self.has_wake;
         if is_new {
             self.has_wake = true;
-            self.state.instance.channels.set_wake(self.state.info.pid, wake());
+            self.state.channels.set_wake(self.state.info.pid, wake());
         }
         is_new
     }
@@ -72,7 +72,7 @@ impl SqlSession {
     /// The session has another worker: it is told of notifications by `wake` from now on, if it is told of them at all.
     pub fn renew_wake(&mut self, wake: impl FnOnce() -> Arc<dyn Fn() + Send + Sync>) {
         if self.has_wake {
-            self.state.instance.channels.set_wake(self.state.info.pid, wake());
+            self.state.channels.set_wake(self.state.info.pid, wake());
         }
     }
 

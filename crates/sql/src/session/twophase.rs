@@ -2,7 +2,6 @@
 
 use base::{Error, Oid, Result, sqlstate};
 use engine::Finisher;
-use schema::catalog::DATABASE_OID;
 
 use super::{Block, SqlSession};
 use crate::state::temporary;
@@ -37,7 +36,7 @@ impl SqlSession {
         }
         self.end_portals();
         let role = self.role();
-        let prepared = self.state.engine_mut().prepare_transaction(gid, role, DATABASE_OID);
+        let prepared = self.state.engine_mut().prepare_transaction(gid, role);
         // As far as settings are concerned it is a commit.
         let is_prepared = prepared.is_ok();
         self.forget_block();
@@ -87,7 +86,7 @@ impl SqlSession {
         }
         // Its own Parse or Bind may have begun one.
         self.commit_implicit(client)?;
-        let finisher = Finisher { role: self.role(), is_superuser: self.state.is_superuser(), database: DATABASE_OID };
+        let finisher = Finisher { role: self.role(), is_superuser: self.state.is_superuser() };
         let gate = {
             let mut engine = self.state.engine_mut();
             if commit { engine.commit_prepared(gid, finisher) } else { engine.rollback_prepared(gid, finisher) }

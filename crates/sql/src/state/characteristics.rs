@@ -64,7 +64,7 @@ pub(crate) fn set_characteristic(state: &SessionState, id: Id, text: &str, clien
 /// # Errors
 /// 25001 after its first query.
 pub fn set_modes(state: &SessionState, modes: TransactionModes, client: &mut dyn Client) -> Result<()> {
-    // A function of an index may say it, while the engine's session is in use.
+    // A function in an index may run SET TRANSACTION while the engine's session is borrowed.
     let engine = state.engine();
     if !engine.in_transaction() {
         drop(engine);

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use base::report::Reporter;
-use base::{Error, OwnerId, Result, sqlstate};
+use base::{Error, Oid, OwnerId, Result, missing, sqlstate};
 use engine::Database;
 use rustc_hash::FxHashMap;
-use schema::catalog::RoleDef;
+use schema::catalog::{DatabaseDef, RoleDef};
 use sync::{InterruptKind, Mutex, Timers};
 use types::datetime;
 
@@ -27,10 +27,11 @@ pub struct Instance {
     pub(crate) callbacks: &'static Callbacks,
     pub(crate) plans: PlanCache,
     pub(crate) timers: Timers,
-    pub(crate) channels: Channels,
+    /// The channels of each database that a session has been in. A leaf; held for a look-up.
+    channels: Mutex<FxHashMap<Oid, Arc<Channels>>>,
     pub(crate) helpers: Arc<Helpers>,
-    /// Guards the connected sessions by pid. A leaf; held for a look-up or a copy.
-    sessions: Mutex<FxHashMap<i32, Arc<SessionInfo>>>,
+    /// Guards the connected sessions. A leaf; held for a look-up or a copy.
+    sessions: Mutex<Sessions>,
     pub(crate) next_pid: AtomicI32,
     next_number: AtomicU32,
     /// Numbers of sessions that are gone. A leaf.
@@ -46,6 +47,48 @@ pub struct Instance {
     setting_keeper: Mutex<Option<Box<SettingKeeper>>>,
     /// Writes the server's log; the program that serves sets it.
     pub(crate) reporter: OnceLock<Arc<dyn Reporter>>,
+}
+
+/// The connected sessions.
+#[derive(Default)]
+struct Sessions {
+    by_pid: FxHashMap<i32, Arc<SessionInfo>>,
+    /// The databases that let nobody in at the moment.
+    closed: Vec<Oid>,
+}
+
+/// A database that lets no new sessions in.
+pub(crate) struct ClosedDatabase {
+    instance: Arc<Instance>,
+    oid: Oid,
+}
+
+impl ClosedDatabase {
+    /// Its number.
+    pub(crate) fn oid(&self) -> Oid {
+        self.oid
+    }
+
+    /// The sessions that are in it.
+    pub(crate) fn sessions(&self) -> Vec<Arc<SessionInfo>> {
+        let sessions = self.instance.sessions.lock();
+        sessions.by_pid.values().filter(|info| info.database_oid == self.oid).cloned().collect()
+    }
+}
+
+impl Drop for ClosedDatabase {
+    fn drop(&mut self) {
+        let mut sessions = self.instance.sessions.lock();
+        if let Some(place) = sessions.closed.iter().position(|oid| *oid == self.oid) {
+            sessions.closed.swap_remove(place);
+        }
+    }
+}
+
+/// 55000
+pub(crate) fn refuses_connections(database: &DatabaseDef) -> Error {
+    let message = format!("database \"{}\" is not currently accepting connections", database.name);
+    Error::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message).fatal()
 }
 
 /// The argument of [`Instance::set_setting_keeper`].
@@ -83,9 +126,9 @@ impl Instance {
             callbacks,
             plans: PlanCache::default(),
             timers: Timers::default(),
-            channels: Channels::default(),
+            channels: Mutex::default(),
             helpers: Arc::default(),
-            sessions: Mutex::new(FxHashMap::default()),
+            sessions: Mutex::default(),
             next_pid: AtomicI32::new(std::process::id() as i32 & 0x000F_FFFF | 1),
             next_number: AtomicU32::new(0),
             free_numbers: Mutex::default(),
@@ -139,7 +182,7 @@ impl Instance {
         if role.superuser || role.connection_limit < 0 {
             return Ok(());
         }
-        let count = self.sessions.lock().values().filter(|session| session.role == role.oid).count();
+        let count = self.sessions.lock().by_pid.values().filter(|session| session.role == role.oid).count();
         if count < role.connection_limit as usize {
             return Ok(());
         }
@@ -159,30 +202,77 @@ impl Instance {
 
     /// A connected session.
     pub fn session(&self, pid: i32) -> Option<Arc<SessionInfo>> {
-        self.sessions.lock().get(&pid).cloned()
+        self.sessions.lock().by_pid.get(&pid).cloned()
     }
 
     /// The session the engine calls `owner`.
     pub fn session_of(&self, owner: OwnerId) -> Option<Arc<SessionInfo>> {
-        self.sessions.lock().values().find(|info| info.owner() == owner).cloned()
+        self.sessions.lock().by_pid.values().find(|info| info.owner() == owner).cloned()
     }
 
     /// All connected sessions.
     pub fn sessions(&self) -> Vec<Arc<SessionInfo>> {
-        let mut all: Vec<_> = self.sessions.lock().values().cloned().collect();
+        let mut all: Vec<_> = self.sessions.lock().by_pid.values().cloned().collect();
         all.sort_by_key(|info| info.pid);
         all
     }
 
+    /// The channels of a database. Other databases do not hear what is sent there.
+    pub(crate) fn channels_of(&self, database: Oid) -> Arc<Channels> {
+        Arc::clone(self.channels.lock().entry(database).or_default())
+    }
+
     /// Adds a session to the connected ones.
-    pub(crate) fn add_session(&self, info: &Arc<SessionInfo>) {
-        self.sessions.lock().insert(info.pid, Arc::clone(info));
+    ///
+    /// # Errors
+    /// 3D000 if its database is gone by now, or has another name; 55000 if the database lets nobody in; 53300 if it has as many sessions as
+    /// it may have.
+    pub(crate) fn add_session(&self, info: &Arc<SessionInfo>) -> Result<()> {
+        let is_closed = {
+            let mut sessions = self.sessions.lock();
+            sessions.by_pid.insert(info.pid, Arc::clone(info));
+            sessions.closed.contains(&info.database_oid)
+        };
+        // A change that closes the database from here on sees the session. One that has closed it before is seen above, or has ended.
+        let checked = self.check_database(info, is_closed);
+        if checked.is_err() {
+            self.disconnect(info.pid);
+        }
+        checked
+    }
+
+    fn check_database(&self, info: &SessionInfo, is_closed: bool) -> Result<()> {
+        let catalogs = self.database.catalogs();
+        let found = catalogs.of(Oid::INVALID).database_def(info.database_oid);
+        let database = found.filter(|def| def.name == info.database);
+        let database = database.ok_or_else(|| missing::database(&info.database).fatal())?;
+        if is_closed || !database.allows_connections {
+            return Err(refuses_connections(database));
+        }
+        if info.was_superuser || database.connection_limit < 0 {
+            return Ok(());
+        }
+        let sessions = self.sessions.lock();
+        let count = sessions.by_pid.values().filter(|other| other.database_oid == database.oid).count();
+        if count > database.connection_limit as usize {
+            let message = format!("too many connections for database \"{}\"", database.name);
+            return Err(Error::new(sqlstate::TOO_MANY_CONNECTIONS, message).fatal());
+        }
+        Ok(())
+    }
+
+    /// Lets no new sessions into a database until the returned guard is dropped.
+    pub(crate) fn close_database(self: &Arc<Self>, oid: Oid) -> Arc<ClosedDatabase> {
+        self.sessions.lock().closed.push(oid);
+        Arc::new(ClosedDatabase { instance: Arc::clone(self), oid })
     }
 
     pub(crate) fn disconnect(&self, pid: i32) {
-        self.channels.forget(pid);
-        let gone = self.sessions.lock().remove(&pid);
+        let gone = self.sessions.lock().by_pid.remove(&pid);
         if let Some(info) = gone {
+            if let Some(channels) = self.channels.lock().get(&info.database_oid) {
+                channels.forget(pid);
+            }
             self.free_numbers.lock().push(info.number);
         }
     }

@@ -40,6 +40,7 @@ mod warnings;
 pub use callbacks::{Callbacks, Language, ResultShape};
 pub use characteristics::set_modes;
 pub use cursor::{Cursor, Given};
+pub(crate) use instance::{ClosedDatabase, refuses_connections};
 pub use instance::{Instance, KeptSetting, SettingKeeper};
 pub use notify::{Channels, Notification};
 pub(crate) use object_locks::{CHANGE_LOCK, DROP_LOCK, hold};

@@ -27,7 +27,7 @@ pub(crate) fn hold(engine: &engine::Session, oid: Oid, mode: LockMode) -> Result
         }
         Some(Object::Custom(def)) => def.class,
         Some(Object::Table(_) | Object::Index(_) | Object::Sequence(_)) => class::RELATION,
-        None => class::DATABASE,
+        Some(Object::Database(_)) | None => class::DATABASE,
     };
     engine.lock_object(class, oid, mode, WaitPolicy::Block)?;
     Ok(())

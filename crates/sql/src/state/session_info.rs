@@ -43,8 +43,10 @@ pub struct SessionInfo {
     pub role: Oid,
     /// The role's name at that time.
     pub user: String,
-    /// The database that it is connected to.
+    /// The name of the database that it is connected to.
     pub database: String,
+    /// The number of that database.
+    pub database_oid: Oid,
     /// Whether it was a superuser then: it may become anybody by SET SESSION AUTHORIZATION, as in PostgreSQL 15.
     pub was_superuser: bool,
     /// The client's address; none for a Unix socket or an embedded session.
@@ -127,6 +129,7 @@ impl SessionInfo {
             role: role.oid,
             user: request.user,
             database: request.database,
+            database_oid: engine.database_oid(),
             peer: request.peer,
             local: request.local,
             encryption: request.encryption,

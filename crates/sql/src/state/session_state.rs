@@ -7,14 +7,17 @@ use std::any::Any;
 use std::cell::{Cell, Ref, RefCell};
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Instant;
 
 use base::settings::SessionSettings;
-use base::{Error, Lsn, Oid, Result};
+use base::{Error, Lsn, Oid, Result, sqlstate};
 use engine::SavepointId;
 use rustc_hash::FxHashMap;
+use schema::catalog::SIGNAL_BACKEND_ROLE;
+use sync::{InterruptKind, Waiter};
 
-use super::instance::Instance;
-use super::notify::{ChannelChange, Pending};
+use super::instance::{ClosedDatabase, Instance};
+use super::notify::{ChannelChange, Channels, Pending};
 use super::open_cursors::OpenCursor;
 use super::plan_cache::Planned;
 use super::ready_functions::ReadyFunctions;
@@ -54,6 +57,10 @@ pub struct SessionState {
     pub(crate) has_listened: Cell<bool>,
     /// A part of the transaction that was undone has used something temporary.
     pub(crate) used_temporary: Cell<bool>,
+    /// The channels of its database.
+    pub(crate) channels: Arc<Channels>,
+    /// Databases that let nobody in until the transaction has ended.
+    pub(crate) closed_databases: RefCell<Vec<Arc<ClosedDatabase>>>,
     /// Prepared statements by name, for SQL's EXECUTE as for the protocol.
     pub(crate) prepared: RefCell<FxHashMap<String, Arc<super::prepared::Prepared>>>,
     /// The portals of the protocol.
@@ -101,6 +108,43 @@ pub(crate) struct CommitMark {
 }
 
 impl SessionState {
+    /// Lets nobody into a database until the transaction has ended.
+    pub(crate) fn close_database(&self, oid: Oid) -> Arc<ClosedDatabase> {
+        let closed = self.instance.close_database(oid);
+        self.closed_databases.borrow_mut().push(Arc::clone(&closed));
+        closed
+    }
+
+    /// 42501 for a role that may not cancel or end the sessions of `target`. A superuser's session is for superusers. Any other is for a role
+    /// that has the rights of `target` or of `pg_signal_backend`.
+    pub(crate) fn check_signal(&self, target: Oid, kind: InterruptKind) -> Result<()> {
+        let is_end = kind == InterruptKind::Terminate;
+        let is_superusers = self.engine_catalog().role(target).is_some_and(|role| role.superuser);
+        let message = if is_superusers {
+            if self.is_superuser() {
+                return Ok(());
+            }
+            let what = if is_end { "terminate superuser process" } else { "cancel superuser query" };
+            format!("must be a superuser to {what}")
+        } else {
+            if self.has_rights_of(target) || self.has_rights_of(SIGNAL_BACKEND_ROLE) {
+                return Ok(());
+            }
+            let what = if is_end { "process is being terminated" } else { "query is being canceled" };
+            format!("must be a member of the role whose {what} or member of pg_signal_backend")
+        };
+        Err(Error::new(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+    }
+
+    /// Waits without keeping the thread from its other sessions.
+    ///
+    /// # Errors
+    /// 57014 and its kin.
+    pub(crate) fn wait_until(&self, deadline: Instant) -> Result<()> {
+        Waiter::new().wait(Some(deadline), Some(self.interrupt()));
+        self.interrupt().check()
+    }
+
     /// How much is to happen when the transaction commits.
     pub(crate) fn commit_mark(&self) -> CommitMark {
         let notifications = self.notifications.borrow().len();
@@ -133,10 +177,16 @@ impl SessionState {
         // The first look renews them, and tells the lock manager what it needs to know.
         cached.generation = (u64::MAX, u64::MAX);
         cached.tcp = info.tcp.unwrap_or_default();
-        let login = Login { role: info.role, role_name: info.user.clone(), database: info.database.clone() };
+        let login = Login {
+            role: info.role,
+            role_name: info.user.clone(),
+            database: info.database.clone(),
+            database_oid: info.database_oid,
+        };
         let (database, helpers, callbacks) =
             (instance.database().clone(), Arc::clone(&instance.helpers), instance.callbacks.catalog);
         let execution = ExecutionState::new(database, helpers, callbacks, login, engine, settings)?;
+        let channels = instance.channels_of(info.database_oid);
         Ok(SessionState {
             execution,
             instance,
@@ -154,6 +204,8 @@ impl SessionState {
             channel_changes: RefCell::default(),
             has_listened: Cell::new(false),
             used_temporary: Cell::new(false),
+            channels,
+            closed_databases: RefCell::default(),
             prepared: RefCell::default(),
             portals: Arc::default(),
             cursors: RefCell::default(),

@@ -95,13 +95,17 @@ pub fn end_session(state: &SessionState) {
 /// # Errors
 /// 55P03 for what a prepared transaction has locked, which stays; 58030 and the like.
 pub fn remove_leftovers(database: &Database) -> Result<()> {
-    let catalog = database.catalog();
+    database.catalogs().databases().try_for_each(|catalog| remove_leftovers_of(database, catalog))
+}
+
+/// The same in one database of the folder.
+fn remove_leftovers_of(database: &Database, catalog: &Catalog) -> Result<()> {
     let leftovers: Vec<Oid> =
         catalog.schemas().map(|schema| schema.oid).filter(|schema| catalog.is_temporary(*schema)).collect();
     if leftovers.is_empty() {
         return Ok(());
     }
-    let mut session = database.session()?;
+    let mut session = database.session_in(catalog.database())?;
     // Nobody but a prepared transaction holds locks now, and that may do so for ever.
     session.set_lock_timeout(Some(WAIT_AT_START_MAX));
     let mut outcome = Ok(());
@@ -162,9 +166,10 @@ pub fn before_commit(state: &SessionState) -> Result<()> {
 /// must not keep its locks on it: that session could not end, and the next start could not remove it.
 pub fn was_used(state: &SessionState) -> bool {
     let engine = state.engine();
-    let (now, before) = (engine.catalog(), engine.database().catalog());
+    let (now, catalogs) = (engine.catalog(), engine.database().catalogs());
+    let before = catalogs.of(engine.database_oid());
     let is_temporary = |catalog: &Catalog, oid: &Oid| {
         catalog.is_temporary(*oid) || catalog.object(*oid).is_some_and(|object| catalog.is_temporary(object.schema()))
     };
-    engine.objects_of_transaction().iter().any(|oid| is_temporary(&now, oid) || is_temporary(&before, oid))
+    engine.objects_of_transaction().iter().any(|oid| is_temporary(&now, oid) || is_temporary(before, oid))
 }

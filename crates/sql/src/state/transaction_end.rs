@@ -54,7 +54,7 @@ impl SessionState {
         }
         for (channel, bytes) in bytes_by_channel {
             sync::yield_point()?;
-            if !self.instance.channels.has_room(channel, bytes, limit_bytes) {
+            if !self.channels.has_room(channel, bytes, limit_bytes) {
                 return Err(too_many_notifications());
             }
         }
@@ -82,7 +82,7 @@ impl SessionState {
     /// 54000 if there are too many channels already.
     pub(crate) fn listen(&self, channel: &str) -> Result<()> {
         let mut changes = self.channel_changes.borrow_mut();
-        let (listening, is_known) = self.instance.channels.listens(self.info.pid, channel);
+        let (listening, is_known) = self.channels.listens(self.info.pid, channel);
         let is_unlisten = |change: &ChannelChange| matches!(change, ChannelChange::Unlisten(_));
         if is_known && !changes.iter().any(is_unlisten) {
             return Ok(());
@@ -119,7 +119,7 @@ impl SessionState {
         let has_written = self.engine().xid_if_assigned().is_some();
         let delay = self.execution_settings().commit_delay;
         let notifies = !self.notifications.borrow().is_empty();
-        let notifying = notifies.then(|| self.instance.channels.begin_commit(self.instance.database().horizon()));
+        let notifying = notifies.then(|| self.channels.begin_commit(self.instance.database().horizon()));
         let result = self.engine_mut().commit();
         // Listeners wait for the commit's own place in the log, also where this session waits for nothing.
         let place = if notifies { self.engine().observed() } else { Lsn::ZERO };
@@ -181,6 +181,7 @@ impl SessionState {
     /// Forgets what was the transaction's own.
     pub(crate) fn finish_transaction(&self, committed: bool) {
         self.used_temporary.set(false);
+        self.closed_databases.borrow_mut().clear();
         if !committed {
             self.undo_cursors();
         }
@@ -205,7 +206,7 @@ impl SessionState {
 
     /// Applies the transaction's LISTEN and UNLISTEN statements.
     fn change_channels(&self) {
-        let (pid, channels) = (self.info.pid, &self.instance.channels);
+        let (pid, channels) = (self.info.pid, &self.channels);
         let changes = std::mem::take(&mut *self.channel_changes.borrow_mut());
         for change in changes {
             sync::let_others_run();

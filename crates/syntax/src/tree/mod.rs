@@ -303,6 +303,15 @@ pub enum Statement {
         name: Name,
         /// IF EXISTS
         if_exists: bool,
+        /// WITH (FORCE)
+        force: bool,
+    },
+    /// ALTER DATABASE with options
+    AlterDatabase {
+        /// Its name.
+        name: Name,
+        /// Its options.
+        options: Vec<DefinitionElement>,
     },
     /// ALTER DATABASE ... SET
     AlterDatabaseSet {

@@ -2,7 +2,7 @@
 
 use base::Oid;
 use plan::{CatalogView, describe_function, user_types};
-use schema::catalog::{FunctionDef, Object, RelationKind, class};
+use schema::catalog::{FunctionDef, Object, RelationKind};
 use types::reg_types::quote_identifier;
 
 use super::{Node, composite_fields_of};
@@ -63,9 +63,7 @@ pub(in crate::commands) fn describe(view: &CatalogView, node: Node) -> String {
             }
             Some(Object::Function(function)) => format!("function {}", signature(view, function)),
             Some(Object::Role(role)) => format!("role {}", role.name),
-            Some(Object::Custom(def)) if def.class == class::DATABASE => {
-                format!("database {}", def.name)
-            }
+            Some(Object::Database(def)) => format!("database {}", def.name),
             Some(Object::Custom(_)) => format!("type {}", types::format_type_name(view, oid)),
             None if user_types::element_of_array(oid).is_some() => {
                 format!("type {}", types::format_type_name(view, oid))

@@ -156,8 +156,14 @@ impl Converter<'_> {
                 name: Name::new(&create.dbname),
                 options: self.definitions(&create.options)?,
             },
-            NodeEnum::DropdbStmt(drop) => {
-                Statement::DropDatabase { name: Name::new(&drop.dbname), if_exists: drop.missing_ok }
+            NodeEnum::DropdbStmt(drop) => Statement::DropDatabase {
+                name: Name::new(&drop.dbname),
+                if_exists: drop.missing_ok,
+                // The grammar has no other option.
+                force: !drop.options.is_empty(),
+            },
+            NodeEnum::AlterDatabaseStmt(alter) => {
+                Statement::AlterDatabase { name: Name::new(&alter.dbname), options: self.definitions(&alter.options)? }
             }
             NodeEnum::AlterDatabaseSetStmt(alter) => {
                 Statement::AlterDatabaseSet { name: Name::new(&alter.dbname), set: self.required_set(&alter.setstmt)? }
@@ -171,7 +177,7 @@ impl Converter<'_> {
 /// The command tag of a statement that Cohort leaves out; `None` for other statements.
 fn unsupported(node: &NodeEnum) -> Option<&'static str> {
     Some(match node {
-        NodeEnum::AlterDatabaseStmt(_) | NodeEnum::AlterDatabaseRefreshCollStmt(_) => "ALTER DATABASE",
+        NodeEnum::AlterDatabaseRefreshCollStmt(_) => "ALTER DATABASE",
         NodeEnum::AlterCollationStmt(_) => "ALTER COLLATION",
         NodeEnum::CreateTableSpaceStmt(_) => "CREATE TABLESPACE",
         NodeEnum::DropTableSpaceStmt(_) => "DROP TABLESPACE",
