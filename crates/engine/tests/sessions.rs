@@ -176,6 +176,30 @@ fn two_who_make_the_same_name_come_one_after_the_other() {
 }
 
 #[test]
+fn a_deadlock_tells_the_relation_and_its_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = real(directory.path(), &[("deadlock_timeout", "10")]);
+    let mut session = database.session().unwrap();
+    let tables = ["a", "b"].map(|name| create_table(&mut session, name, &TYPES).oid());
+    let both_have_one = std::sync::Barrier::new(2);
+    let lock = |own: usize| {
+        let mut session = database.session().unwrap();
+        begin(&mut session);
+        session.lock_relation(tables[own], LockMode::Exclusive, WaitPolicy::Block).unwrap();
+        both_have_one.wait();
+        session.lock_relation(tables[1 - own], LockMode::Exclusive, WaitPolicy::Block).err()
+    };
+    let lock = &lock;
+    let errors =
+        std::thread::scope(|scope| [0, 1].map(|own| scope.spawn(move || lock(own))).map(|one| one.join().unwrap()));
+    let mut errors = errors.into_iter().flatten();
+    let (Some(error), None) = (errors.next(), errors.next()) else { panic!("one of them is the victim") };
+    assert_eq!(error.sqlstate(), sqlstate::DEADLOCK_DETECTED);
+    let detail = error.fields().detail.clone().unwrap_or_default();
+    assert!(tables.iter().all(|table| detail.contains(&format!("relation {table} of database 5"))), "{detail}");
+}
+
+#[test]
 fn upserts_of_the_same_keys_from_many_threads_neither_fail_nor_double() {
     let directory = tempfile::tempdir().unwrap();
     let database = real(directory.path(), &[]);

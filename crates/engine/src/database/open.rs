@@ -46,6 +46,7 @@ use crate::redo::{Recovered, Redo};
 use crate::relations::Relations;
 use crate::sequence::Sequences;
 use crate::session::TEMPORARY_DIRECTORY;
+use schema::catalog::DATABASE_OID;
 
 const LOCK_FILE: &str = "postmaster.pid";
 const TWOPHASE_DIRECTORY: &str = "twophase";
@@ -267,6 +268,7 @@ fn start(options: OpenOptions, control: ControlFile, lock: Box<dyn std::any::Any
     let prepared_max = options.prepared_max();
     let slots = options.slots() + (prepared.len() as u32).saturating_sub(prepared_max);
     let locks = Arc::new(LockManager::new(slots));
+    locks.set_database(DATABASE_OID);
     let twophase = directory.join(TWOPHASE_DIRECTORY);
     let transactions = TransactionManager::new(
         wal.clone(),
