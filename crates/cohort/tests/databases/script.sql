@@ -184,3 +184,6 @@ drop database template1;
 alter database plain_one connection limit 3;
 reset default_transaction_read_only;
 drop database plain_one;
+create database placed location '/somewhere';
+create database placed location '/somewhere' location '/elsewhere';
+drop database placed;

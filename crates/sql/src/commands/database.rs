@@ -16,6 +16,7 @@ use syntax::tree::{DefinitionElement, DefinitionValue, Name, RoleName};
 use super::ddl::Ddl;
 use crate::session_defaults;
 use crate::state::{CHANGE_LOCK, ClosedDatabase, DROP_LOCK, UtilityOutput};
+use executor::client::Severity;
 
 /// The template of a new database for which no other is named.
 const DEFAULT_TEMPLATE: &str = "template1";
@@ -235,11 +236,17 @@ fn end_sessions(ddl: &Ddl<'_>, closed: &ClosedDatabase, def: &DatabaseDef) -> Re
     Ok(())
 }
 
-fn read_options(ddl: &Ddl<'_>, options: &[DefinitionElement]) -> Result<Options> {
+fn read_options(ddl: &mut Ddl<'_>, options: &[DefinitionElement]) -> Result<Options> {
     let mut read = Options::default();
     let mut met: Vec<&str> = Vec::new();
     for option in options {
         let name = option.name.as_str();
+        if name == "location" {
+            let warning = Error::unsupported("LOCATION is not supported anymore");
+            let warning = warning.hint("Consider using tablespaces instead.");
+            ddl.tell(Severity::Warning, &ddl.at(warning, option.location));
+            continue;
+        }
         if met.contains(&name) {
             return Err(ddl.at(repeated(), option.location));
         }
@@ -267,8 +274,6 @@ fn read_options(ddl: &Ddl<'_>, options: &[DefinitionElement]) -> Result<Options>
             "collation_version" | "oid" => {
                 return Err(Error::unsupported(format!("option \"{name}\" of CREATE DATABASE is not supported")));
             }
-            // It has had no effect for long.
-            "location" => {}
             other => return Err(ddl.at(unknown_option(other), option.location)),
         }
     }
